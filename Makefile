@@ -1,0 +1,81 @@
+# The one door for people and for CI. Every target works from a clean clone.
+# Variables: JOBS (parallel compilers), FUZZ_SECONDS (per fuzzer), GENSCOPE_SKIP_SETUP=1.
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup demo test dev asan tsan release bench fuzz format check check-fast docs clean
+
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 300
+# g++ 12's tsan cannot place its shadow when the kernel randomizes addresses widely.
+NO_ASLR := $(shell setarch -R true 2>/dev/null && echo setarch -R)
+
+# $(call build,preset[,target]): configure only once; Ninja re-runs CMake when it must.
+define build
+@test -f build/$(1)/build.ninja || cmake --preset $(1)
+cmake --build --preset $(1) -j $(JOBS) $(if $(2),--target $(2))
+endef
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## install the Debian packages we need (no network if they are there)
+	@tools/setup
+
+demo: setup ## build the command, profile the workload that ships with it
+	$(call build,release,demo_programs)
+	build/release/bin/genscope demo
+
+test: setup check-fast dev asan tsan ## all that CI runs: checks, then tests plain, under asan+ubsan, under tsan
+
+dev: setup ## build and test, the daily way
+	$(call build,dev)
+	ctest --preset dev
+
+asan: setup ## build and test under AddressSanitizer and UBSan
+	$(call build,asan)
+	ctest --preset asan
+
+tsan: setup ## build and test under ThreadSanitizer
+	$(call build,tsan)
+	$(NO_ASLR) ctest --preset tsan
+
+release: setup ## build what users get
+	$(call build,release)
+
+bench: release ## run every benchmark; JSON rows in build/release/bench/
+	@mkdir -p build/release/bench
+	@set -e; for program in build/release/bin/bench_*; do \
+	  test -x "$$program" || { echo "no benchmarks yet"; break; }; \
+	  echo "== $$program"; \
+	  "$$program" --json "build/release/bench/$$(basename "$$program").json"; \
+	done
+
+fuzz: setup ## run each fuzzer FUZZ_SECONDS; new inputs and crashes in build/fuzz/
+	$(call build,fuzz)
+	@set -e; for program in build/fuzz/bin/*_fuzz; do \
+	  test -x "$$program" || { echo "no fuzzers yet"; break; }; \
+	  name=$$(basename "$$program" _fuzz); seeds=tests/fuzz/corpus/$$name; \
+	  found=build/fuzz/found/$$name; mkdir -p "$$found" build/fuzz/crashes; \
+	  test -d "$$seeds" || seeds=; \
+	  echo "== $$program"; \
+	  "$$program" -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 \
+	    -artifact_prefix=build/fuzz/crashes/$$name- "$$found" $$seeds; \
+	done
+
+format: ## rewrite our sources with clang-format
+	@tools/format
+
+check-fast: setup # the part of `check` that takes seconds
+	@tools/format --check
+	@tools/check_layers
+	@tools/check_docs
+
+check: check-fast ## format, layers, docs, clang-tidy
+	@test -f build/dev/build.ninja || cmake --preset dev
+	@tools/tidy
+
+docs: ## links resolve, code samples equal the files they come from
+	@tools/check_docs
+
+clean: ## remove build/
+	rm -rf build

@@ -1,0 +1,33 @@
+# The command: src/cli/*.cc, thin over the public API. Everything but main.cc is an
+# object library, so that src/cli/*_test.cc can link it.
+file(GLOB_RECURSE cli_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cli/*.cc")
+set(cli_tests ${cli_sources})
+list(FILTER cli_tests INCLUDE REGEX "_test\\.cc$")
+list(FILTER cli_sources EXCLUDE REGEX "_test\\.cc$")
+set(cli_main "${PROJECT_SOURCE_DIR}/src/cli/main.cc")
+if(NOT cli_main IN_LIST cli_sources)
+  return()
+endif()
+list(REMOVE_ITEM cli_sources "${cli_main}")
+
+add_executable(genscope_cli "${cli_main}")
+set_target_properties(genscope_cli PROPERTIES OUTPUT_NAME genscope
+  INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")  # for a shared libgenscope
+set(cli_targets genscope_cli)
+if(cli_sources)
+  add_library(genscope_cli_objects OBJECT ${cli_sources})
+  target_link_libraries(genscope_cli PRIVATE genscope_cli_objects)
+  list(APPEND cli_targets genscope_cli_objects)
+endif()
+foreach(target IN LISTS cli_targets)
+  genscope_defaults(${target})
+  genscope_internal_includes(${target})
+  target_link_libraries(${target} PRIVATE
+    genscope CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
+endforeach()
+
+if(cli_tests AND GENSCOPE_BUILD_TESTS)
+  genscope_gtest(cli_test PREFIX cli SOURCES ${cli_tests}
+    LINK $<TARGET_NAME_IF_EXISTS:genscope_cli_objects> genscope CLI11::CLI11 fmt::fmt
+         nlohmann_json::nlohmann_json)
+endif()

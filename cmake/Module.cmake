@@ -1,0 +1,94 @@
+# The three functions with which every target of ours is made.
+
+# genscope_defaults(<target>): C++20, position independent, our warnings.
+function(genscope_defaults target)
+  target_compile_features(${target} PRIVATE cxx_std_20)
+  set_target_properties(${target} PROPERTIES
+    POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF CXX_STANDARD_REQUIRED ON)
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion $<$<BOOL:${GENSCOPE_WERROR}>:-Werror>)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    # g++ 12 accuses std::string's own operator+ (GCC bug 105651).
+    target_compile_options(${target} PRIVATE -Wno-restrict)
+  endif()
+endfunction()
+
+# genscope_internal_includes(<target>): "base/x.h" and <genscope/x.h> resolve.
+function(genscope_internal_includes target)
+  target_include_directories(${target} PRIVATE
+    "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include" "${PROJECT_BINARY_DIR}/include")
+endfunction()
+
+# genscope_gtest(<target> PREFIX <prefix> SOURCES <files> [LINK <libs>])
+# A gtest program whose cases ctest knows as <prefix>.Suite.Case, labelled <prefix>.
+# Cases are listed when ctest starts, not when the program is linked.
+function(genscope_gtest target)
+  include(GoogleTest)
+  cmake_parse_arguments(arg "" "PREFIX" "SOURCES;LINK" ${ARGN})
+  add_executable(${target} ${arg_SOURCES})
+  genscope_defaults(${target})
+  genscope_internal_includes(${target})
+  target_compile_definitions(${target} PRIVATE GENSCOPE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${target} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main)
+  if(TARGET genscope_testing)
+    target_link_libraries(${target} PRIVATE genscope_testing)
+  endif()
+  gtest_discover_tests(${target}
+    TEST_PREFIX "${arg_PREFIX}."
+    DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT 300 LABELS "${arg_PREFIX}"
+               ENVIRONMENT "GENSCOPE_OUT=${PROJECT_BINARY_DIR}/test-runs")
+endfunction()
+
+# genscope_module(<name> [TEST_ONLY] [DEPS <modules>] [LINK <third-party libs>])
+# Folder src/<name>: object library genscope_<name> from its *.cc, and with tests on
+# the program <name>_test from its *_test.cc. Adds to two global lists:
+#   GENSCOPE_OBJECT_LIBRARIES  what the library genscope is made of
+#   GENSCOPE_LINK              what it links
+# TEST_ONLY: not part of the library. DEPS that do not exist are ignored.
+function(genscope_module name)
+  cmake_parse_arguments(arg "TEST_ONLY" "" "DEPS;LINK" ${ARGN})
+  set(folder "${PROJECT_SOURCE_DIR}/src/${name}")
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${folder}/*.h")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.cc")
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cc$")
+  if(NOT headers AND NOT sources AND NOT tests)
+    return()
+  endif()
+
+  set(library genscope_${name})
+  if(sources)
+    add_library(${library} OBJECT ${sources} ${headers})
+    genscope_defaults(${library})
+    genscope_internal_includes(${library})
+    target_link_libraries(${library} PUBLIC ${arg_LINK})
+    foreach(dep IN LISTS arg_DEPS)  # the headers of what a dependency links
+      get_property(link GLOBAL PROPERTY GENSCOPE_LINK_${dep})
+      target_link_libraries(${library} PUBLIC ${link})
+    endforeach()
+    if(NOT arg_TEST_ONLY)
+      set_property(GLOBAL APPEND PROPERTY GENSCOPE_OBJECT_LIBRARIES ${library})
+      set_property(GLOBAL APPEND PROPERTY GENSCOPE_LINK ${arg_LINK})
+    endif()
+  endif()
+  set_property(GLOBAL PROPERTY GENSCOPE_LINK_${name} ${arg_LINK})
+
+  # Objects do not travel through target_link_libraries, so a test lists the closure.
+  set(closure "")
+  foreach(dep IN LISTS arg_DEPS)
+    get_property(dep_closure GLOBAL PROPERTY GENSCOPE_CLOSURE_${dep})
+    list(APPEND closure ${dep_closure})
+  endforeach()
+  if(sources)
+    list(APPEND closure ${library})
+  endif()
+  list(REMOVE_DUPLICATES closure)
+  set_property(GLOBAL PROPERTY GENSCOPE_CLOSURE_${name} "${closure}")
+
+  if(tests AND GENSCOPE_BUILD_TESTS)
+    genscope_gtest(${name}_test PREFIX ${name} SOURCES ${tests} LINK ${closure} ${arg_LINK})
+  endif()
+endfunction()

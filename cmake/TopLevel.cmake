@@ -1,0 +1,38 @@
+# Settings that would be rude to impose on a project that embeds us.
+if(NOT PROJECT_IS_TOP_LEVEL)
+  return()
+endif()
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
+endif()
+
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)  # tools/tidy reads it
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+
+find_program(GENSCOPE_CCACHE ccache)
+if(GENSCOPE_CCACHE)
+  foreach(lang C CXX)
+    if(NOT DEFINED CMAKE_${lang}_COMPILER_LAUNCHER)
+      set(CMAKE_${lang}_COMPILER_LAUNCHER "${GENSCOPE_CCACHE}")
+    endif()
+  endforeach()
+endif()
+
+if(GENSCOPE_SANITIZE)
+  add_compile_options(-fsanitize=${GENSCOPE_SANITIZE} -fno-sanitize-recover=all
+                      -fno-omit-frame-pointer)
+  # fuzzer-no-link is for objects; a fuzz program links with -fsanitize=fuzzer itself.
+  string(REPLACE ",fuzzer-no-link" "" link_sanitizers "${GENSCOPE_SANITIZE}")
+  add_link_options(-fsanitize=${link_sanitizers})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Instrumented code confuses g++ 12's flow analysis; and its warning that tsan
+    # does not model fences should be seen, but is no error.
+    add_compile_options(-Wno-maybe-uninitialized)
+    if(GENSCOPE_SANITIZE MATCHES "thread")
+      add_compile_options(-Wno-error=tsan)
+    endif()
+  endif()
+endif()

@@ -1,0 +1,50 @@
+// The whole way from a prompt to pictures, marked with genscope: this is the file to read for how
+// a C++ pipeline records its stages.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "denoiser.h"
+#include "options.h"
+#include "pool.h"
+#include "scheduler.h"
+#include "text_encoder.h"
+#include "vae.h"
+
+namespace tinydiff {
+
+class Pipeline {
+ public:
+  // Takes a finished picture. A picture arrives as soon as its block is decoded.
+  using Sink = std::function<void(Index sequence, Index frame, const RgbImage& image)>;
+
+  // Creates the weights. Spans are recorded if a genscope session is open.
+  explicit Pipeline(const Options& options);
+  ~Pipeline();
+
+  void generate(const Sink& sink);
+  std::int64_t parameters() const;
+
+ private:
+  struct Model;
+  // The prompt for the first branch and, under guidance, the empty prompt for the second.
+  struct Branch {
+    EncodedText text;
+    BlockContext context;
+  };
+
+  void encode_prompts();
+  void generate_block(Index first_frame, Index frames, const Sink& sink);
+  Latents prepare_latents(Index first_frame, Index frames) const;
+  void denoise(Latents& latents, Index first_frame);
+  Tensor predict(const Latents& latents, double noise_level, Index first_frame);
+
+  Options options_;
+  Pool pool_;
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<Scheduler> scheduler_;
+  std::vector<Branch> branches_;
+};
+
+}  // namespace tinydiff

@@ -1,0 +1,92 @@
+// Analysis: pure functions from a Run to the figures that reports show.
+//
+// Place in the flow: after store.h, before report.h. No I/O, no clock, no state.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <genscope/trace.h>
+
+namespace genscope {
+
+// All spans of one name and kind, over all threads and processes.
+struct StageRow {
+  std::string name;
+  SpanKind kind = SpanKind::none;
+  std::uint64_t count = 0;  // finished spans; min, mean, the percentiles and max are over these
+  // Time covered, unfinished spans included up to where their record ends: a span inside another
+  // of the same row on the same thread's stack adds nothing. Detached spans overlap freely, so
+  // each counts, less what lies within a direct parent of the same row.
+  std::int64_t total_ns = 0;
+  // Duration less what direct children cover. Children of a thread's stack span are the stack
+  // spans in it, so that over all rows no instant of a thread's stack counts twice; detached
+  // children and those on other tracks run beside it and take nothing. Of a detached span it is
+  // what none of its direct children covers.
+  std::int64_t self_ns = 0;
+  double share = 0;  // total_ns / wall_ns of the run; above 1 when threads overlap; 0 if wall is 0
+  // Nearest rank; all 0 when `count` is 0.
+  std::int64_t min_ns = 0, p50_ns = 0, p95_ns = 0, p99_ns = 0, max_ns = 0;
+  double mean_ns = 0;
+  std::optional<std::int64_t> device_ns;  // sum over the spans that have device time
+  std::uint64_t failed = 0;
+  std::uint64_t unfinished = 0;  // still open when the recording ended
+};
+
+// The finished steps (kind step) of the run, in order of time.
+struct StepSummary {
+  std::uint64_t count = 0;
+  std::int64_t first_ns = 0;                        // of the step that began first
+  std::int64_t p50_ns = 0, p95_ns = 0, max_ns = 0;  // of all steps
+  std::int64_t rest_p50_ns = 0;  // median of all but the first; 0 with fewer than 2 steps
+  double first_ratio = 0;        // first_ns / rest_p50_ns; 0 if that is 0
+};
+
+// A thread or named track that recorded or lost something.
+struct TrackRow {
+  std::uint32_t trace = 0;  // index into Run::traces
+  std::uint32_t pid = 0;
+  std::uint32_t tid = 0;  // 0 for a named track
+  std::string name;
+  std::uint64_t spans = 0;
+  std::int64_t busy_ns = 0;                // covered by at least one of its spans
+  std::int64_t first_ns = 0, last_ns = 0;  // of its spans, since Analysis::begin_ns
+  std::uint64_t lost_spans = 0, lost_records = 0;
+};
+
+// A counter of one name, over all processes, in order of time.
+struct CounterRow {
+  std::string name;
+  std::uint64_t count = 0;
+  std::uint64_t not_finite = 0;       // of these: NaN or infinite, left out of the next line
+  double min = 0, max = 0, mean = 0;  // 0 when no value is finite
+  double first = 0, last = 0;         // as recorded
+};
+
+struct RecorderSummary {
+  std::uint64_t spans = 0, events = 0, counters = 0;
+  std::uint64_t lost_spans = 0, lost_records = 0;
+  std::uint64_t threads = 0;  // of the tracks, those that are threads
+  std::uint64_t bytes = 0;
+};
+
+struct Analysis {
+  std::int64_t begin_ns = 0;  // earliest recording, on the first process's scale
+  std::int64_t wall_ns = 0;
+  // Per trace: add it to a time of that trace to have it on the first process's scale. 0 within
+  // one boot, whose processes share a clock; else the difference of their Unix clocks.
+  std::vector<std::int64_t> clock_offset_ns;
+  // By kind in the order of SpanKind (none last), then by total_ns, largest first, then by name.
+  std::vector<StageRow> stages;
+  StepSummary steps;
+  std::vector<TrackRow> tracks;
+  std::vector<CounterRow> counters;  // by name
+  RecorderSummary recorder;
+};
+
+// Linear in the spans; needs some 8 bytes a span while it works.
+Analysis analyze(const Run& run);
+
+}  // namespace genscope

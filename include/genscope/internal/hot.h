@@ -1,0 +1,192 @@
+// The inline half of the recorder: what runs in the user's thread for every span.
+//
+// Here only because record.h must inline it; nothing in this header is an API.
+// The other half, everything that happens at most once per chunk, is src/record.
+//
+// Invariants:
+//  1. Only the owning thread writes a Lane, except `limit`, which close() clears to send every
+//     thread through the slow path. So the fast path needs no other test for "still open".
+//  2. Words [data, tail) of a chunk never change; tail only grows until the chunk is recycled.
+//  3. Between `write` and `limit` there is always room for the ends of the `depth` open sync
+//     spans, so a begin that was recorded never loses its end to a full buffer.
+//  4. The fast path takes no lock, allocates nothing and makes no system call. A signal handler
+//     may record: `write` is moved before the word is stored, so it cannot tear ours.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+#include <genscope/internal/word.h>
+
+namespace genscope {
+
+// A static name. Lives for ever at its call site; gets its number on first use.
+struct Site {
+  const char* name;
+  SpanKind kind = SpanKind::none;
+  std::atomic<std::uint32_t> id{0};
+};
+
+class Arg;
+
+namespace internal {
+
+inline constexpr std::size_t kChunkBytes = 64 << 10;
+inline constexpr std::size_t kChunkHeaderBytes = 64;
+inline constexpr std::uint32_t kChunkWords =
+    static_cast<std::uint32_t>((kChunkBytes - kChunkHeaderBytes) / 8);
+
+enum class ChunkState : std::uint32_t { free = 0, open = 1, filled = 2 };
+
+// The first 64 bytes of each chunk in the live file; the words follow. Addresses are the
+// writer's: a reader of the file only uses their difference.
+struct alignas(64) ChunkHeader {
+  std::atomic<std::uint64_t> tail;    // address one past the last published word
+  std::atomic<std::uint64_t> data;    // address of the first word
+  std::atomic<std::uint64_t> base;    // absolute tick that the first words count from
+  std::atomic<std::uint32_t> state;   // ChunkState
+  std::atomic<std::uint32_t> lane;    // whose words these are
+  std::atomic<std::uint32_t> seq;     // number of this chunk in its lane, from 0
+  std::atomic<std::uint32_t> link;    // next chunk in the free or filled list
+  std::atomic<std::uint32_t> cycle;   // how often this chunk was recycled: a reader's seqlock
+  std::uint32_t last;                 // set when the lane's thread has ended
+  std::uint32_t reserved[4];
+};
+static_assert(sizeof(ChunkHeader) == kChunkHeaderBytes);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+struct LaneState;  // the cold part, src/record/lane.h
+
+// One per thread. Exactly a cache line.
+struct alignas(64) Lane {
+  std::uint64_t* write = nullptr;
+  std::atomic<std::uint64_t*> limit{nullptr};  // null sends begin and end to the slow path
+  ChunkHeader* chunk = nullptr;
+  std::uint64_t base = 0;     // absolute tick that the next word counts from
+  std::uint64_t id_base = 0;  // id of a word = id_base + its address / 8
+  std::uint32_t number = 0;   // the lane's number; 0 while the thread has none
+  std::uint32_t depth = 0;    // open sync spans
+  LaneState* state = nullptr;
+  std::uint32_t busy = 0;  // in the slow path: a signal handler that records drops and counts
+  std::uint32_t reserved = 0;
+};
+static_assert(sizeof(Lane) == 64);
+
+// initial-exec: one instruction to reach it, also from a shared library.
+extern constinit thread_local Lane t_lane __attribute__((tls_model("initial-exec")));
+
+// 0: off. Anything else: ask the lane.
+extern std::atomic<std::uint32_t> g_mode;
+
+// Raw ticks. Only meaningful while the lane has a limit, which the OS-clock mode never gives out.
+[[gnu::always_inline]] inline std::uint64_t fast_ticks() noexcept {
+#if defined(__x86_64__)
+  return __rdtsc();
+#elif defined(__aarch64__)
+  std::uint64_t t;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(t));
+  return t;
+#else
+  return 0;
+#endif
+}
+
+inline constexpr bool kHasFastTicks =
+#if defined(__x86_64__) || defined(__aarch64__)
+    true;
+#else
+    false;
+#endif
+
+// A numeric argument whose key is a static Site: the cheapest form.
+template <class T>
+struct StaticArg {
+  Site& key;
+  T value;
+};
+
+std::uint64_t begin_slow(Site& site) noexcept;
+std::uint64_t begin_slow(Site& site, const Arg* args, std::size_t count) noexcept;
+void end_slow(std::uint64_t id) noexcept;
+
+[[gnu::always_inline]] inline std::uint64_t address(const std::uint64_t* p) noexcept {
+  return reinterpret_cast<std::uint64_t>(p);
+}
+
+[[gnu::always_inline]] inline bool no_room(const Lane& lane, std::size_t words) noexcept {
+  return address(lane.write) + 8 * (words + lane.depth) >
+         address(lane.limit.load(std::memory_order_relaxed));
+}
+
+[[gnu::always_inline]] inline void publish(Lane& lane) noexcept {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  lane.chunk->tail.store(address(lane.write), std::memory_order_release);
+}
+
+[[gnu::always_inline]] inline std::uint64_t begin(Site& site) noexcept {
+  if (g_mode.load(std::memory_order_relaxed) == 0) return 0;
+  Lane& lane = t_lane;
+  const std::uint32_t id = site.id.load(std::memory_order_relaxed);
+  if (id == 0 || no_room(lane, 2)) [[unlikely]]
+    return begin_slow(site);
+  const std::uint64_t tick = fast_ticks() - lane.base;
+  if ((tick >> kFieldShift) != 0) [[unlikely]]
+    return begin_slow(site);
+  std::uint64_t* const w = lane.write;
+  lane.write = w + 1;
+  lane.depth++;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  *w = make_word(Op::begin, id, tick);
+  publish(lane);
+  return lane.id_base + address(w) / 8;
+}
+
+[[gnu::always_inline]] inline void end(std::uint64_t id) noexcept {
+  if (id == 0) return;
+  Lane& lane = t_lane;
+  const std::uint64_t tick = fast_ticks() - lane.base;
+  std::uint64_t* const w = lane.write;
+  if ((id >> kIdLaneShift) != lane.number || (tick >> kFieldShift) != 0 ||
+      w >= lane.limit.load(std::memory_order_relaxed)) [[unlikely]]
+    return end_slow(id);
+  lane.write = w + 1;
+  lane.depth--;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  *w = make_word(Op::end, 0, tick) | (id << (64 - 20)) >> 4;
+  publish(lane);
+}
+
+template <class T>
+[[gnu::always_inline]] inline std::size_t arg_words(const StaticArg<T>& arg) noexcept {
+  if constexpr (std::is_floating_point_v<T>) return 2;
+  else return (static_cast<std::uint64_t>(arg.value) >> kFieldShift) == 0 ? 1 : 2;
+}
+
+template <class T>
+[[gnu::always_inline]] inline std::uint64_t* put_arg(std::uint64_t* w,
+                                                     const StaticArg<T>& arg) noexcept {
+  const std::uint32_t key = arg.key.id.load(std::memory_order_relaxed);
+  if constexpr (std::is_floating_point_v<T>) {
+    const double value = static_cast<double>(arg.value);
+    *w++ = make_word(Op::wide_arg, key, std::uint64_t{2} << 32 | 8);
+    __builtin_memcpy(w++, &value, 8);
+  } else {
+    const auto value = static_cast<std::uint64_t>(arg.value);
+    if ((value >> kFieldShift) == 0) [[likely]] {
+      *w++ = make_word(Op::arg, key, value);
+    } else {
+      *w++ = make_word(Op::wide_arg, key, std::uint64_t{std::is_unsigned_v<T>} << 32 | 8);
+      *w++ = value;
+    }
+  }
+  return w;
+}
+
+}  // namespace internal
+}  // namespace genscope

@@ -1,0 +1,132 @@
+// Recording: mark sessions, stages, steps, blocks, requests, events and counters.
+//
+//   genscope::Session session{"qwen-image"};            // opens a run, or joins `genscope run`
+//   { genscope::Stage stage{"text_encoding"}; encode(); }
+//   for (int i = 0; i < steps; ++i) { genscope::Step step{i}; denoise(i); }
+//   { GENSCOPE_STAGE("vae_decode"); decode(); }         // static name: the cheapest form
+//   genscope::event("milestone", {{"progress", 0.5}});
+//   genscope::counter("loss", loss);
+//
+// Place in the flow: first. What is recorded here lands in a trace file that store.h reads.
+//
+// Threads: everything here may be called from any thread at any time, before a session, after it
+// and during static destruction; without a session it does nothing. A span costs about a pair of
+// time-stamp reads; docs/overhead.md has the figures.
+//
+// Parents: a scoped span is the child of the innermost scoped span of its thread. A span opened
+// with an explicit parent, and every span opened with begin(), is detached: its parent is the
+// handle it was given, it may end on any thread, and no scoped span becomes its child by accident.
+// Use those in coroutines, callbacks and overlapping requests.
+//
+// Failure: nothing here fails or throws. When recording is impossible (unwritable folder, full
+// disk) it turns itself off with one line on stderr; when buffers are full it drops and counts.
+//
+// Define GENSCOPE_OFF to compile all of it out; the same code then produces no instructions.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include <genscope/internal/hot.h>
+
+namespace genscope {
+
+// Longer names and texts are cut at a character boundary.
+inline constexpr std::size_t kMaxNameBytes = 255;
+inline constexpr std::size_t kMaxTextBytes = 512;
+
+// A named value on a span or an event: {"steps", 20}, {"sigma", 0.5}, {"dtype", "bf16"}.
+// Holds views: valid for the call that it is passed to.
+class Arg {
+ public:
+  template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
+  constexpr Arg(std::string_view key, T value) noexcept : key_(key) {
+    if constexpr (std::is_same_v<T, bool>) {
+      type_ = internal::ArgType::boolean;
+      bits_ = value ? 1 : 0;
+    } else if constexpr (std::is_floating_point_v<T>) {
+      type_ = internal::ArgType::float64;
+      bits_ = __builtin_bit_cast(std::uint64_t, static_cast<double>(value));
+    } else {
+      type_ = std::is_unsigned_v<T> ? internal::ArgType::uint64 : internal::ArgType::int64;
+      bits_ = static_cast<std::uint64_t>(value);
+    }
+  }
+  constexpr Arg(std::string_view key, std::string_view text) noexcept
+      : key_(key), text_(text), type_(internal::ArgType::text) {}
+  constexpr Arg(std::string_view key, const char* text) noexcept
+      : Arg(key, std::string_view(text != nullptr ? text : "")) {}
+  // With a static key, which needs no look-up.
+  template <class T>
+  constexpr explicit Arg(const internal::StaticArg<T>& arg) noexcept
+      : Arg(std::string_view(), arg.value) {
+    key_site_ = &arg.key;
+  }
+
+  std::string_view key() const noexcept { return key_; }
+  Site* key_site() const noexcept { return key_site_; }  // null: look up key()
+  internal::ArgType type() const noexcept { return type_; }
+  std::uint64_t bits() const noexcept { return bits_; }
+  std::string_view text() const noexcept { return text_; }
+
+ private:
+  std::string_view key_;
+  std::string_view text_;
+  std::uint64_t bits_ = 0;
+  Site* key_site_ = nullptr;
+  internal::ArgType type_ = internal::ArgType::int64;
+};
+using Args = std::initializer_list<Arg>;
+
+// Which clock stamps the spans. Durations never see the wall clock being set.
+enum class ClockChoice : std::uint8_t {
+  automatic,  // the time-stamp counter where the CPU and the kernel both trust it, else the OS
+  os,         // CLOCK_MONOTONIC: twice the cost, works everywhere
+};
+
+// What happens when the trace reaches max_trace_bytes.
+enum class WhenFull : std::uint8_t {
+  stop,         // recording stops; the start of the run is kept
+  keep_newest,  // the oldest segment is deleted; the end of the run is kept (flight recorder)
+};
+
+struct SessionOptions {
+  // Folder in which a new run directory is made. Empty: $GENSCOPE_OUT, else ./genscope-runs.
+  std::string out;
+  // The run directory itself, made if missing. Empty: $GENSCOPE_RUN_DIR, else a new one in `out`.
+  std::string run_dir;
+  // Memory for spans on their way to the file, rounded to 64 KiB. Fixed: it never grows.
+  std::size_t buffer_bytes = 64u << 20;
+  // Where that memory's file lives. Empty: beside the trace, or in local memory (/dev/shm, /tmp)
+  // when the run directory is on a network file system, where a shared mapping would be slow.
+  std::string buffer_dir;
+  // Bound on the bytes of this process's trace. 0: none.
+  std::uint64_t max_trace_bytes = std::uint64_t{4} << 30;
+  WhenFull when_full = WhenFull::stop;
+  // Pack the trace (about 5 bytes a span) or write the words as they are (16 bytes a span, less
+  // CPU in the drain thread).
+  bool pack = true;
+  ClockChoice clock = ClockChoice::automatic;
+  // Do not print the line that says why recording is off; error() still has it.
+  bool quiet = false;
+};
+
+// What the recorder has done so far in this process.
+struct RecorderStats {
+  bool active = false;             // a trace is open
+  std::uint64_t lost_spans = 0;    // spans dropped because the buffers were full
+  std::uint64_t lost_records = 0;  // events, counters, arguments and detached ends, likewise
+  std::uint64_t bytes_written = 0;  // in this process's trace so far
+  std::uint64_t threads = 0;        // that have recorded
+};
+
+}  // namespace genscope
+
+#if defined(GENSCOPE_OFF)
+#include <genscope/internal/record_off.h>
+#else
+#include <genscope/internal/record_on.h>
+#endif

@@ -1,0 +1,40 @@
+// Reports: a Run and its Analysis as bytes. One function per output; none of them measures.
+//
+// Output goes to a Sink piece by piece, so that a dump of ten million spans needs no memory. A
+// sink that cannot take more may throw: the exception passes through to the caller, and nothing
+// more is written.
+//
+// Names come out of traces and are not to be trusted. Text escapes control characters, JSON and
+// CSV are valid UTF-8 whatever the bytes were.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include <genscope/analyze.h>
+#include <genscope/trace.h>
+
+namespace genscope {
+
+using Sink = std::function<void(std::string_view)>;
+
+struct TextOptions {
+  int width = 100;     // columns of the terminal
+  bool color = false;  // ANSI colours
+};
+
+// For people: what ran, the stage table, steps, threads, counters, what was lost.
+void report_text(const Run& run, const Analysis& analysis, const TextOptions& options,
+                 const Sink& sink);
+// `genscope.report/1`, see docs/report-json.md.
+void report_json(const Run& run, const Analysis& analysis, const Sink& sink);
+// The stage table, a row per name and kind, units in the column names; what is not known is empty.
+void report_csv(const Run& run, const Analysis& analysis, const Sink& sink);
+
+// Every span, one line each: aligned text, JSON Lines, or CSV. `id` and `parent` count through the
+// whole run; `begin_ns` is since the run's begin; `args` is a JSON object.
+void spans_text(const Run& run, const Analysis& analysis, const Sink& sink);
+void spans_json(const Run& run, const Analysis& analysis, const Sink& sink);
+void spans_csv(const Run& run, const Analysis& analysis, const Sink& sink);
+
+}  // namespace genscope

@@ -1,0 +1,52 @@
+#include <genscope/analyze.h>
+
+#include <utility>
+
+#include "analyze/clocks.h"
+#include "analyze/counters.h"
+#include "analyze/stages.h"
+#include "analyze/steps.h"
+#include "analyze/time.h"
+#include "analyze/tracks.h"
+
+namespace genscope {
+namespace {
+
+RecorderSummary summarize_recorder(const Run& run, const std::vector<TrackRow>& tracks) {
+  RecorderSummary summary;
+  for (const Trace& trace : run.traces) {
+    summary.spans += trace.spans.size();
+    summary.events += trace.events.size();
+    summary.counters += trace.counters.size();
+    summary.bytes += trace.file_bytes;
+  }
+  for (const TrackRow& track : tracks) {
+    summary.lost_spans += track.lost_spans;
+    summary.lost_records += track.lost_records;
+    if (track.tid != 0) ++summary.threads;
+  }
+  return summary;
+}
+
+}  // namespace
+
+Analysis analyze(const Run& run) {
+  Analysis result;
+  analysis::Clocks clocks = analysis::align_clocks(run);
+  result.begin_ns = clocks.begin_ns;
+  result.wall_ns = analysis::subtract(clocks.end_ns, clocks.begin_ns);
+  result.tracks = analysis::track_table(run, clocks);
+  result.counters = analysis::counter_table(run, clocks.offset_ns);
+  result.recorder = summarize_recorder(run, result.tracks);
+
+  const analysis::RowTable rows(run);
+  const std::vector<analysis::RowSums> sums = analysis::sum_rows(run, rows);
+  const analysis::Durations durations(run, rows, sums);
+  result.stages = analysis::stage_table(run, rows, sums, durations, result.wall_ns);
+  result.steps =
+      analysis::summarize_steps(run, rows, clocks.offset_ns, durations.of(0, rows.step_rows()));
+  result.clock_offset_ns = std::move(clocks.offset_ns);
+  return result;
+}
+
+}  // namespace genscope

@@ -1,0 +1,64 @@
+// Arithmetic on nanoseconds that stays defined for any bits a damaged trace may hold.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+namespace genscope::analysis {
+
+inline constexpr std::int64_t kEarliest = std::numeric_limits<std::int64_t>::min();
+inline constexpr std::int64_t kLatest = std::numeric_limits<std::int64_t>::max();
+
+// a + b, or the nearest value that fits.
+inline std::int64_t add(std::int64_t a, std::int64_t b) noexcept {
+  std::int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) [[likely]] {
+    return sum;
+  }
+  return b > 0 ? kLatest : kEarliest;
+}
+
+// a - b, or the nearest value that fits.
+inline std::int64_t subtract(std::int64_t a, std::int64_t b) noexcept {
+  std::int64_t difference = 0;
+  if (!__builtin_sub_overflow(a, b, &difference)) [[likely]] {
+    return difference;
+  }
+  return b < 0 ? kLatest : kEarliest;
+}
+
+// A half-open interval [begin, end) with begin <= end.
+struct Interval {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+
+  std::int64_t length() const noexcept { return subtract(end, begin); }
+};
+
+inline Interval interval(std::int64_t begin, std::int64_t duration) noexcept {
+  return {begin, add(begin, std::max<std::int64_t>(duration, 0))};
+}
+
+inline std::int64_t overlap(Interval a, Interval b) noexcept {
+  const Interval both{std::max(a.begin, b.begin), std::min(a.end, b.end)};
+  return both.begin < both.end ? both.length() : 0;
+}
+
+// Length of the union of intervals that are added in the order of their begins. Overlap counts
+// once; a begin out of order never counts twice, though what it alone covers may be missed.
+class Coverage {
+ public:
+  // How much `next` adds to the union.
+  std::int64_t add(Interval next) noexcept {
+    const std::int64_t from = std::max(next.begin, until_);
+    if (next.end <= from) return 0;
+    until_ = next.end;
+    return subtract(next.end, from);
+  }
+
+ private:
+  std::int64_t until_ = kEarliest;
+};
+
+}  // namespace genscope::analysis

@@ -1,0 +1,161 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+namespace genscope::base {
+
+void UniqueFd::reset(int fd) noexcept {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = fd;
+}
+
+Error errno_error(std::string_view what, const std::string& path, int error_number) {
+  ErrorCode code = ErrorCode::io;
+  switch (error_number) {
+    case ENOENT:
+    case ENOTDIR:
+      code = ErrorCode::not_found;
+      break;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      code = ErrorCode::permission;
+      break;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+      code = ErrorCode::no_space;
+      break;
+    default:
+      break;
+  }
+  return {code, std::string(what) + " " + path + ": " + std::strerror(error_number)};
+}
+
+Result<std::string> read_file(const std::string& path, std::size_t limit) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return errno_error("cannot open", path, errno);
+  std::string content;
+  std::array<char, 1 << 16> buffer;
+  for (;;) {
+    const ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno_error("cannot read", path, errno);
+    if (n == 0) return content;
+    content.append(buffer.data(), static_cast<std::size_t>(n));
+    if (content.size() > limit) {
+      return Error{ErrorCode::bad_data, path + " is larger than " + std::to_string(limit) +
+                                            " bytes, more than such a file can be"};
+    }
+  }
+}
+
+int write_all(int fd, const void* data, std::size_t size) noexcept {
+  const char* p = static_cast<const char*>(data);
+  while (size > 0) {
+    const ssize_t n = ::write(fd, p, size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno;
+    p += n;
+    size -= static_cast<std::size_t>(n);
+  }
+  return 0;
+}
+
+namespace {
+
+// A new file beside `path`, so that rename and link stay within one file system.
+Result<std::string> write_beside(const std::string& path, std::string_view content) {
+  std::string temporary = path + ".tmp-XXXXXX";
+  UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
+  if (!fd.valid()) return errno_error("cannot create", path, errno);
+  ::fchmod(fd.get(), 0644);
+  const int error = write_all(fd.get(), content.data(), content.size());
+  if (error != 0) {
+    ::unlink(temporary.c_str());
+    return errno_error("cannot write", path, error);
+  }
+  return temporary;
+}
+
+}  // namespace
+
+Status write_file(const std::string& path, std::string_view content) {
+  Result<std::string> temporary = write_beside(path, content);
+  if (!temporary) return temporary.error();
+  if (::rename(temporary->c_str(), path.c_str()) != 0) {
+    const int error = errno;
+    ::unlink(temporary->c_str());
+    return errno_error("cannot write", path, error);
+  }
+  return Done{};
+}
+
+Result<bool> create_file(const std::string& path, std::string_view content) {
+  Result<std::string> temporary = write_beside(path, content);
+  if (!temporary) return temporary.error();
+  const int failed = ::link(temporary->c_str(), path.c_str());
+  const int error = errno;
+  ::unlink(temporary->c_str());
+  if (failed == 0) return true;
+  if (error == EEXIST) return false;
+  return errno_error("cannot create", path, error);
+}
+
+Status make_directories(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return errno_error("cannot create folder", path, error.value());
+  return Done{};
+}
+
+bool on_network_file_system(const std::string& path) noexcept {
+  struct statfs info {};
+  if (::statfs(path.c_str(), &info) != 0) return false;
+  switch (static_cast<std::uint32_t>(info.f_type)) {
+    case 0x6969:      // NFS
+    case 0xFF534D42:  // CIFS
+    case 0xFE534D42:  // SMB2
+    case 0x65735546:  // FUSE
+    case 0x0BD00BD0:  // Lustre
+    case 0x01021997:  // 9p
+    case 0x47504653:  // GPFS
+    case 0x19830326:  // BeeGFS
+    case 0x00C36400:  // Ceph
+    case 0x5346414F:  // AFS
+      return true;
+    default:
+      return false;
+  }
+}
+
+Result<MappedFile> MappedFile::open(const std::string& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return errno_error("cannot open", path, errno);
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) return errno_error("cannot stat", path, errno);
+  if (!S_ISREG(info.st_mode)) {
+    return Error{ErrorCode::invalid_argument, path + " is not a regular file"};
+  }
+  const auto size = static_cast<std::size_t>(info.st_size);
+  if (size == 0) return MappedFile(nullptr, 0);
+  void* const p = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
+  if (p == MAP_FAILED) return errno_error("cannot map", path, errno);
+  return MappedFile(static_cast<const std::byte*>(p), size);
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+}  // namespace genscope::base

@@ -1,0 +1,311 @@
+// The out-of-line half of record.h.
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/text.h"
+#include "genscope/record.h"
+#include "record/control.h"
+#include "record/lane.h"
+
+namespace genscope {
+namespace {
+
+using internal::ArgType;
+using internal::g_mode;
+using internal::make_word;
+using internal::Op;
+using record::Control;
+using record::LaneWriter;
+
+bool off() noexcept { return g_mode.load(std::memory_order_relaxed) == record::kOff; }
+
+// Arguments with their keys looked up and their size known, ready to be written in one go.
+class ArgPlan {
+ public:
+  static constexpr std::size_t kMaxArgs = 32;
+  static constexpr std::size_t kMaxWords = 2048;
+
+  void add(LaneWriter& writer, const Arg& arg) noexcept {
+    const std::uint32_t key = arg.key_site() != nullptr
+                                  ? writer.intern(*arg.key_site())
+                                  : writer.intern(SpanKind::none, arg.key());
+    add(key, arg);
+  }
+  void add(std::uint32_t key, const Arg& arg) noexcept {
+    const std::size_t n = size_of(arg);
+    if (key == 0 || count_ == kMaxArgs || words_ + n > kMaxWords) {
+      Control::instance().count_lost(0, 1);
+      return;
+    }
+    args_[count_] = &arg;
+    keys_[count_++] = key;
+    words_ += n;
+  }
+  std::size_t words() const noexcept { return words_; }
+
+  void write(std::uint64_t* w) const noexcept {
+    for (std::size_t i = 0; i < count_; ++i) w = write(w, keys_[i], *args_[i]);
+  }
+
+ private:
+  static bool small(const Arg& arg) noexcept {
+    const bool integer = arg.type() == ArgType::int64 || arg.type() == ArgType::uint64;
+    return integer && (arg.bits() >> internal::kFieldShift) == 0;
+  }
+  static std::size_t size_of(const Arg& arg) noexcept {
+    if (arg.type() == ArgType::text) {
+      return 1 + (base::cut_utf8(arg.text(), kMaxTextBytes).size() + 7) / 8;
+    }
+    return small(arg) ? 1 : 2;
+  }
+  static std::uint64_t* write(std::uint64_t* w, std::uint32_t key, const Arg& arg) noexcept {
+    if (small(arg)) {
+      *w++ = make_word(Op::arg, key, arg.bits());
+      return w;
+    }
+    const auto type = std::uint64_t{static_cast<std::uint8_t>(arg.type())} << 32;
+    if (arg.type() != ArgType::text) {
+      *w++ = make_word(Op::wide_arg, key, type | 8);
+      *w++ = arg.bits();
+      return w;
+    }
+    const std::string_view text = base::cut_utf8(arg.text(), kMaxTextBytes);
+    const std::size_t words = (text.size() + 7) / 8;
+    *w = make_word(Op::wide_arg, key, type | text.size());
+    if (words > 0) {
+      w[words] = 0;
+      std::memcpy(w + 1, text.data(), text.size());
+    }
+    return w + 1 + words;
+  }
+
+  std::array<const Arg*, kMaxArgs> args_;
+  std::array<std::uint32_t, kMaxArgs> keys_;
+  std::size_t count_ = 0;
+  std::size_t words_ = 0;
+};
+
+// Writes `head` (one word and its payload, the tick still missing), then the arguments.
+// Returns the place of the first word, or null.
+std::uint64_t* put(LaneWriter& writer, std::initializer_list<std::uint64_t> head,
+                   const ArgPlan& args, std::size_t ends = 0) noexcept {
+  std::uint64_t tick = 0;
+  std::uint64_t* const w = writer.reserve(head.size() + args.words(), ends, tick);
+  if (w == nullptr) {
+    writer.drop();
+    return nullptr;
+  }
+  std::copy(head.begin(), head.end(), w);
+  w[0] |= tick;
+  args.write(w + head.size());
+  return w;
+}
+
+std::uint64_t id_at(const LaneWriter& writer, const std::uint64_t* w) noexcept {
+  return writer.lane().id_base + internal::address(w) / 8;
+}
+
+std::uint64_t begin_sync(LaneWriter& writer, std::uint32_t site, const Arg* args,
+                         std::size_t count) noexcept {
+  ArgPlan plan;
+  for (std::size_t i = 0; i < count; ++i) plan.add(writer, args[i]);
+  std::uint64_t* const w =
+      site != 0 ? put(writer, {make_word(Op::begin, site, 0)}, plan, 1) : nullptr;
+  if (w == nullptr) {
+    if (site == 0) writer.drop();
+    return 0;
+  }
+  writer.lane().depth++;
+  internal::publish(writer.lane());
+  return id_at(writer, w);
+}
+
+Handle begin_detached(LaneWriter& writer, std::uint32_t site, const Under& under,
+                      Args args) noexcept {
+  if (site == 0) {
+    writer.drop();
+    return {};
+  }
+  ArgPlan plan;
+  const Arg track("", under.track.id());
+  if (under.track.id() != 0) plan.add(internal::kKeyTrack, track);
+  for (const Arg& arg : args) plan.add(writer, arg);
+  std::uint64_t* const w = put(
+      writer, {make_word(Op::async_begin, site, 0), under.parent.id() & internal::kIdMask}, plan);
+  if (w == nullptr) return {};
+  internal::publish(writer.lane());
+  return Handle(id_at(writer, w) | internal::kIdAsync);
+}
+
+void put_event(LaneWriter& writer, std::uint32_t site, std::uint64_t on, Args args) noexcept {
+  if (site == 0) return writer.drop();
+  ArgPlan plan;
+  for (const Arg& arg : args) plan.add(writer, arg);
+  const std::uint64_t* const w =
+      on == 0 ? put(writer, {make_word(Op::event, site, 0)}, plan)
+              : put(writer, {make_word(Op::event_on, site, 0), on & internal::kIdMask}, plan);
+  if (w != nullptr) internal::publish(writer.lane());
+}
+
+void put_counter(LaneWriter& writer, std::uint32_t site, double value) noexcept {
+  if (site == 0) return writer.drop();
+  if (put(writer,
+          {make_word(Op::counter, site, 0), __builtin_bit_cast(std::uint64_t, value)}, {})) {
+    internal::publish(writer.lane());
+  }
+}
+
+// Spans of an earlier trace, or of the process that forked us, are not in this one.
+bool foreign(const LaneWriter& writer, std::uint64_t id) noexcept {
+  return internal::lane_of(id) < writer.recorder().first_lane();
+}
+
+}  // namespace
+
+namespace internal {
+
+std::uint64_t begin_slow(Site& site) noexcept { return begin_slow(site, nullptr, 0); }
+
+std::uint64_t begin_slow(Site& site, const Arg* args, std::size_t count) noexcept {
+  LaneWriter writer(LaneWriter::span);
+  if (!writer.ready()) return 0;
+  return begin_sync(writer, writer.intern(site), args, count);
+}
+
+void end_slow(std::uint64_t id) noexcept {
+  LaneWriter writer(LaneWriter::record);
+  if (!writer.ready() || foreign(writer, id)) return;
+  const bool failed = (id & kIdFailed) != 0;
+  const bool own = (id & kIdAsync) == 0 && lane_of(id) == writer.lane().number;
+  if (own) {
+    std::uint64_t tick = 0;
+    std::uint64_t* const w = writer.reserve_end(tick);
+    if (w == nullptr) return writer.drop();
+    *w = make_word(failed ? Op::end_failed : Op::end, tag_of(id), tick);
+  } else if (put(writer, {make_word(Op::async_end, failed ? 1 : 0, 0), id & kIdMask}, {}) ==
+             nullptr) {
+    return;
+  }
+  publish(writer.lane());
+}
+
+}  // namespace internal
+
+inline namespace on {
+
+Span::Span(SpanKind kind, std::string_view name, Args args) noexcept {
+  if (off()) return;
+  internal::Lane& lane = internal::t_lane;
+  if (args.size() == 0 && lane.state != nullptr && lane.state->names != nullptr) {
+    // The thread has used this name before: no need for the slow path.
+    Site site{nullptr, kind, {lane.state->names->find(kind, name)}};
+    if (site.id.load(std::memory_order_relaxed) != 0) {
+      id_ = internal::begin(site);
+      return;
+    }
+  }
+  LaneWriter writer(LaneWriter::span);
+  if (!writer.ready()) return;
+  id_ = begin_sync(writer, writer.intern(kind, name), args.begin(), args.size());
+}
+
+void Handle::arg(const Arg& arg) const noexcept {
+  if (id_ == 0) return;
+  LaneWriter writer(LaneWriter::record);
+  if (!writer.ready() || foreign(writer, id_)) return;
+  ArgPlan plan;
+  plan.add(writer, arg);
+  if (plan.words() == 0) return;
+  if (put(writer, {make_word(Op::attach, 0, 0), id_ & internal::kIdMask}, plan)) {
+    internal::publish(writer.lane());
+  }
+}
+
+void Handle::device_time(std::int64_t duration_ns, std::int64_t begin_ns) const noexcept {
+  if (id_ == 0) return;
+  LaneWriter writer(LaneWriter::record);
+  if (!writer.ready() || foreign(writer, id_)) return;
+  ArgPlan plan;
+  const Arg duration("", duration_ns), begin("", begin_ns);
+  plan.add(internal::kKeyDeviceNs, duration);
+  if (begin_ns >= 0) plan.add(internal::kKeyDeviceBegin, begin);
+  if (put(writer, {make_word(Op::attach, 0, 0), id_ & internal::kIdMask}, plan)) {
+    internal::publish(writer.lane());
+  }
+}
+
+Track::Track(std::string_view name) noexcept {
+  if (off()) return;
+  LaneWriter writer(LaneWriter::record);
+  if (writer.ready()) id_ = writer.intern(SpanKind::none, name);
+}
+
+Handle begin(SpanKind kind, std::string_view name, Under under, Args args) noexcept {
+  if (off()) return {};
+  LaneWriter writer(LaneWriter::span);
+  if (!writer.ready()) return {};
+  return begin_detached(writer, writer.intern(kind, name), under, args);
+}
+
+Handle begin(Site& site, Under under, Args args) noexcept {
+  if (off()) return {};
+  LaneWriter writer(LaneWriter::span);
+  if (!writer.ready()) return {};
+  return begin_detached(writer, writer.intern(site), under, args);
+}
+
+void end(Handle span) noexcept { internal::end(span.id()); }
+
+void end_failed(Handle span) noexcept {
+  if (span) internal::end(span.id() | internal::kIdFailed);
+}
+
+void event(std::string_view name, Args args) noexcept {
+  if (off()) return;
+  LaneWriter writer(LaneWriter::record);
+  if (writer.ready()) put_event(writer, writer.intern(SpanKind::none, name), 0, args);
+}
+
+void event(Site& site, Args args) noexcept {
+  if (off()) return;
+  LaneWriter writer(LaneWriter::record);
+  if (writer.ready()) put_event(writer, writer.intern(site), 0, args);
+}
+
+void event(Handle span, std::string_view name, Args args) noexcept {
+  if (off()) return;
+  LaneWriter writer(LaneWriter::record);
+  if (writer.ready()) put_event(writer, writer.intern(SpanKind::none, name), span.id(), args);
+}
+
+void counter(std::string_view name, double value) noexcept {
+  if (off()) return;
+  LaneWriter writer(LaneWriter::record);
+  if (writer.ready()) put_counter(writer, writer.intern(SpanKind::none, name), value);
+}
+
+void counter(Site& site, double value) noexcept {
+  if (off()) return;
+  LaneWriter writer(LaneWriter::record);
+  if (writer.ready()) put_counter(writer, writer.intern(site), value);
+}
+
+void name_thread(std::string_view name) noexcept {
+  if (off()) return;
+  LaneWriter writer(LaneWriter::record);
+  if (writer.ready()) writer.recorder().put(trace::ThreadMeta{writer.lane().number, 0, name});
+}
+
+void set_enabled(bool enabled) noexcept { Control::instance().set_enabled(enabled); }
+bool enabled() noexcept { return Control::instance().enabled(); }
+
+void flush() noexcept {
+  if (record::Recorder* recorder = Control::instance().current()) recorder->flush();
+}
+
+RecorderStats recorder_stats() noexcept { return Control::instance().stats(); }
+
+}  // namespace on
+}  // namespace genscope

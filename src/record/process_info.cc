@@ -1,0 +1,143 @@
+#include "record/process_info.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <ctime>
+#include <optional>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "genscope/version.h"
+
+namespace genscope::record {
+namespace {
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+std::string boot_id() {
+  auto text = base::read_file("/proc/sys/kernel/random/boot_id", 256);
+  if (!text.ok()) return {};
+  while (!text->empty() && text->back() == '\n') text->pop_back();
+  return *text;
+}
+
+// The command line as a JSON array.
+std::string command_json() {
+  std::string out = "[";
+  auto raw = base::read_file("/proc/self/cmdline", 1 << 20);
+  std::string_view rest = raw.ok() ? std::string_view(*raw) : std::string_view();
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\0'), rest.size());
+    if (out.size() > 1) out += ',';
+    out += base::json_quote(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (out.size() > (64 << 10)) break;
+  }
+  return out + "]";
+}
+
+// The first of the launchers' variables that is set: torchrun, Open MPI, MPICH, Slurm.
+std::optional<int> from_environment(std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    const char* const text = std::getenv(name);
+    if (text == nullptr) continue;
+    int value = 0;
+    const std::string_view view(text);
+    const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
+    if (error == std::errc() && end == view.data() + view.size()) return value;
+  }
+  return std::nullopt;
+}
+
+class JsonObject {
+ public:
+  void add(std::string_view key, std::string_view json) {
+    text_ += text_.size() > 1 ? "," : "";
+    text_ += base::json_quote(key);
+    text_ += ':';
+    text_ += json;
+  }
+  void add_text(std::string_view key, std::string_view value) { add(key, base::json_quote(value)); }
+  template <class T>
+  void add_number(std::string_view key, T value) {
+    add(key, std::to_string(value));
+  }
+  std::string finish() const { return text_ + "}"; }
+
+ private:
+  std::string text_ = "{";
+};
+
+}  // namespace
+
+std::string to_json(const ProcessFacts& facts) {
+  JsonObject json;
+  json.add_text("trace_id", facts.trace_id);
+  json.add_number("segment", facts.segment);
+  json.add_text("version", GENSCOPE_VERSION_STRING);
+  json.add_number("pid", ::getpid());
+  json.add_number("ppid", ::getppid());
+  json.add_text("host", host_name());
+  json.add_text("boot_id", boot_id());
+  json.add("command", command_json());
+  json.add_text("clock", facts.clock);
+  json.add_number("ticks_per_second", facts.ticks_per_second);
+  json.add_number("started_ticks", facts.started.ticks);
+  json.add_number("started_monotonic_ns", facts.started.monotonic_ns);
+  json.add_number("started_unix_ns", facts.started.realtime_ns);
+  json.add_text("live", facts.live);
+  json.add("keep_newest", facts.keep_newest ? "true" : "false");
+  if (const auto rank = from_environment(
+          {"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})) {
+    json.add_number("rank", *rank);
+  }
+  if (const auto size = from_environment(
+          {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"})) {
+    json.add_number("world_size", *size);
+  }
+  return json.finish();
+}
+
+Result<std::string> make_run_dir(const std::string& out, std::string_view name) {
+  if (Status made = base::make_directories(out); !made.ok()) return made.error();
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  std::array<char, 32> stamp{};
+  std::strftime(stamp.data(), stamp.size(), "%Y%m%d-%H%M%S", &local);
+  const std::string stem = out + "/" + stamp.data() + "-" + base::file_name_from(name, 40) + "-" +
+                           std::to_string(::getpid());
+  for (int i = 0;; ++i) {
+    const std::string path = i == 0 ? stem : stem + "-" + std::to_string(i);
+    if (::mkdir(path.c_str(), 0755) == 0) return path;
+    if (errno != EEXIST || i > 10'000) return base::errno_error("cannot create folder", path, errno);
+  }
+}
+
+Status write_manifest(const std::string& run_dir, std::string_view name) {
+  const std::string path = run_dir + "/run.json";
+  if (::access(path.c_str(), F_OK) == 0) return Done{};
+  const std::size_t slash = run_dir.rfind('/');
+  JsonObject json;
+  json.add_text("schema", "genscope.run/1");
+  json.add_text("id", slash == std::string::npos ? run_dir : run_dir.substr(slash + 1));
+  json.add_text("name", name);
+  json.add_number("started_unix_ns", base::realtime_ns());
+  json.add_text("host", host_name());
+  json.add("command", command_json());
+  json.add_text("version", GENSCOPE_VERSION_STRING);
+  Result<bool> made = base::create_file(path, json.finish() + "\n");
+  if (!made.ok()) return made.error();
+  return Done{};
+}
+
+}  // namespace genscope::record

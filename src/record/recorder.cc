@@ -1,0 +1,215 @@
+#include "record/recorder.h"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/clock.h"
+#include "genscope/version.h"
+#include "record/control.h"
+#include "record/drain.h"
+#include "record/names.h"
+#include "record/process_info.h"
+
+namespace genscope::record {
+namespace {
+
+constexpr std::uint32_t kProcessLane = 0;
+// Faulted in before the first span; the drain thread adds more.
+constexpr std::uint32_t kFirstChunks = 4;
+
+// Where the live file goes: a mapping over a network would be slow, or not even coherent.
+std::string live_folder(const std::string& run_dir, const SessionOptions& options) {
+  if (!options.buffer_dir.empty()) return options.buffer_dir;
+  if (const char* dir = std::getenv("GENSCOPE_BUFFER_DIR"); dir != nullptr && *dir != '\0') {
+    return dir;
+  }
+  if (!base::on_network_file_system(run_dir)) return run_dir;
+  return ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+}
+
+bool choose_cpu_ticks(const SessionOptions& options) {
+  if (!internal::kHasFastTicks || options.clock == ClockChoice::os) return false;
+  const char* forced = std::getenv("GENSCOPE_CLOCK");
+  if (forced != nullptr && std::strcmp(forced, "os") == 0) return false;
+  return base::cpu_ticks_trusted();
+}
+
+}  // namespace
+
+void open_chunk(ChunkHeader* chunk, std::uint32_t lane, std::uint32_t seq,
+                std::uint64_t base_tick) noexcept {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  const std::uint64_t data = internal::address(words_of(chunk));
+  chunk->cycle.store(chunk->cycle.load(kRelaxed) + 1, std::memory_order_release);
+  chunk->data.store(data, kRelaxed);
+  chunk->tail.store(data, kRelaxed);
+  chunk->base.store(base_tick, kRelaxed);
+  chunk->lane.store(lane, kRelaxed);
+  chunk->seq.store(seq, kRelaxed);
+  chunk->last = 0;
+  chunk->state.store(static_cast<std::uint32_t>(ChunkState::open), std::memory_order_release);
+}
+
+Recorder::~Recorder() = default;
+
+Result<Recorder*> Recorder::open(const std::string& run_dir, const SessionOptions& options,
+                                 std::uint32_t first_lane) {
+  std::unique_ptr<Recorder> r(new Recorder);
+  r->run_dir_ = run_dir;
+  r->options_ = options;
+  r->first_lane_ = first_lane;
+  if (::getrandom(r->trace_id_.data(), r->trace_id_.size(), 0) < 0) {
+    const std::uint64_t now = static_cast<std::uint64_t>(base::realtime_ns());
+    std::memcpy(r->trace_id_.data(), &now, sizeof now);
+  }
+  r->use_cpu_ticks_ = choose_cpu_ticks(options);
+  if (r->use_cpu_ticks_) r->ticks_per_second_ = base::measure_tick_rate(200'000);
+
+  // The first free number: a process may record several traces into one run, and a pid may
+  // come back.
+  const std::string stem = run_dir + "/trace-" + std::to_string(::getpid()) + "-";
+  std::string base_name;
+  for (int i = 0; r->file_ == nullptr; ++i) {
+    base_name = stem + std::to_string(i);
+    auto file = TraceFile::create(base_name + ".gst", {options.max_trace_bytes, options.when_full});
+    if (file.ok()) {
+      r->file_ = std::make_unique<TraceFile>(std::move(*file));
+    } else if (::access((base_name + ".gst").c_str(), F_OK) != 0 || i >= 10'000) {
+      return file.error();
+    }
+  }
+  const std::string folder = live_folder(run_dir, options);
+  const std::string live_path = folder == run_dir
+                                    ? base_name + ".live"
+                                    : folder + "/genscope-" + base::hex(r->trace_id_) + ".live";
+  auto live = make_live_buffer(live_path, options.buffer_bytes);
+  if (!live.ok()) {
+    ::unlink(r->file_->path().c_str());
+    return live.error();
+  }
+  r->live_ = *live;
+  r->live_.header()->trace_id = r->trace_id_;
+  r->live_.header()->pid = static_cast<std::uint32_t>(::getpid());
+  r->pool_.init(r->live_.chunks(), r->live_.chunk_count);
+  r->pool_.prefault(kFirstChunks);
+  r->spare_.store(r->pool_.pop());
+
+  r->started_ = base::take_snapshot(r->use_cpu_ticks_);
+  const std::string json = r->process_json(0);
+  trace::FrameHeader process;
+  process.type = trace::FrameType::process;
+  r->file_->append(process, std::as_bytes(std::span(json)));
+  r->drain_ = std::make_unique<Drain>(*r);
+  return r.release();
+}
+
+Status Recorder::start() {
+  append_definitions();
+  if (const int error = file_->write(); error != 0) {
+    return base::errno_error("cannot write", file_->path(), error);
+  }
+  put(started_);
+  drain_->start();
+  return Done{};
+}
+
+void Recorder::abandon() noexcept {
+  ::unlink(file_->path().c_str());
+  ::unlink(live_.path.c_str());
+}
+
+void Recorder::append_definitions() {
+  std::vector<std::uint64_t> words;
+  std::uint32_t part = 0;
+  const auto flush = [&] {
+    if (words.empty()) return;
+    trace::FrameHeader header;
+    header.type = trace::FrameType::chunk;
+    header.flags = trace::kFrameSnapshot;
+    header.lane = kProcessLane;
+    header.seq = part++;
+    header.words = static_cast<std::uint32_t>(words.size());
+    file_->append(header, std::as_bytes(std::span(words)));
+    words.clear();
+  };
+  const auto add = [&](const trace::Meta& meta) {
+    if (words.size() + trace::kMaxMetaWords > internal::kChunkWords) flush();
+    const std::size_t at = words.size();
+    words.resize(at + trace::kMaxMetaWords);
+    words.resize(at + trace::encode(meta, words.data() + at));
+  };
+  NameTable::instance().for_each([&](const NameEntry& entry) {
+    add(trace::SiteMeta{entry.id, entry.kind, entry.text});
+  });
+  {
+    const std::lock_guard lock(process_mutex_);
+    for (const ThreadName& t : threads_) add(trace::ThreadMeta{t.lane, t.tid, t.name});
+  }
+  add(base::take_snapshot(use_cpu_ticks_));
+  flush();
+}
+
+ChunkHeader* Recorder::take_for_process_lane() noexcept {
+  ChunkHeader* const chunk = pool_.pop();
+  return chunk != nullptr ? chunk : spare_.exchange(nullptr);
+}
+
+void Recorder::recycle(ChunkHeader* chunk) noexcept {
+  chunk->state.store(static_cast<std::uint32_t>(ChunkState::free), std::memory_order_release);
+  ChunkHeader* none = nullptr;
+  if (!spare_.compare_exchange_strong(none, chunk)) pool_.push(chunk);
+}
+
+bool Recorder::put(const trace::Meta& meta) noexcept {
+  std::array<std::uint64_t, trace::kMaxMetaWords> words;
+  const std::size_t count = trace::encode(meta, words.data());
+  const std::lock_guard lock(process_mutex_);
+  if (options_.when_full == WhenFull::keep_newest) {
+    if (const auto* t = std::get_if<trace::ThreadMeta>(&meta)) {
+      threads_.push_back({t->lane, t->tid, std::string(t->name)});
+    }
+  }
+  const bool room = process_chunk_ != nullptr &&
+                    process_write_ + count <= words_of(process_chunk_) + internal::kChunkWords;
+  if (!room) {
+    ChunkHeader* const chunk = take_for_process_lane();
+    if (chunk == nullptr) return false;
+    if (process_chunk_ != nullptr) pool_.fill(process_chunk_);
+    open_chunk(chunk, kProcessLane, process_seq_++, now());
+    process_chunk_ = chunk;
+    process_write_ = words_of(chunk);
+  }
+  std::memcpy(process_write_, words.data(), count * 8);
+  process_write_ += count;
+  process_chunk_->tail.store(internal::address(process_write_), std::memory_order_release);
+  return true;
+}
+
+void Recorder::flush() noexcept { drain_->flush(); }
+
+void Recorder::close() noexcept {
+  put_clock();
+  drain_->stop();
+  if (!drain_->incomplete()) ::unlink(live_.path.c_str());
+  file_->close();
+}
+
+std::string Recorder::process_json(std::uint32_t segment) const {
+  ProcessFacts facts;
+  facts.trace_id = base::hex(trace_id_);
+  facts.segment = segment;
+  facts.clock = use_cpu_ticks_ ? "tsc" : "monotonic";
+  facts.ticks_per_second = ticks_per_second_;
+  facts.started = started_;
+  facts.live = live_.path.substr(0, run_dir_.size() + 1) == run_dir_ + "/"
+                   ? live_.path.substr(run_dir_.size() + 1)
+                   : live_.path;
+  facts.keep_newest = options_.when_full == WhenFull::keep_newest && options_.max_trace_bytes != 0;
+  return to_json(facts);
+}
+
+}  // namespace genscope::record

@@ -1,0 +1,112 @@
+// One open trace: its live buffer, its file, its drain thread, and the process lane.
+//
+// Made by control.h under its lock. After close() the object stays allocated for ever (a few
+// hundred bytes): a thread may be about to use it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "genscope/error.h"
+#include "genscope/record.h"
+#include "record/live_buffer.h"
+#include "record/pool.h"
+#include "record/trace_file.h"
+#include "trace/meta.h"
+
+namespace genscope::record {
+
+class Drain;
+
+class Recorder {
+ public:
+  // Makes the files of a trace in `run_dir`, which exists. Call start() before any span, with
+  // no name being added meanwhile.
+  static Result<Recorder*> open(const std::string& run_dir, const SessionOptions& options,
+                                std::uint32_t first_lane);
+  ~Recorder();
+  Status start();
+  // Instead of close(), when start() failed.
+  void abandon() noexcept;
+
+  std::uint64_t now() const noexcept {
+    return use_cpu_ticks_ ? base::cpu_ticks() : static_cast<std::uint64_t>(base::monotonic_ns());
+  }
+  bool use_cpu_ticks() const noexcept { return use_cpu_ticks_; }
+
+  // Spans of lanes below this number belong to an earlier trace or to the parent process.
+  std::uint32_t first_lane() const noexcept { return first_lane_; }
+  ChunkPool& pool() noexcept { return pool_; }
+  trace::LaneSlot& slot(std::uint32_t index) noexcept { return live_.slots()[index]; }
+
+  // Appends a record to the process lane. False if there is no room.
+  bool put(const trace::Meta& meta) noexcept;
+  void put_clock() noexcept { put(base::take_snapshot(use_cpu_ticks_)); }
+
+  void flush() noexcept;
+  // Writes everything, closes the file, removes the live one. Call once, no lock held that a
+  // recording thread needs.
+  void close() noexcept;
+
+  const std::string& run_dir() const noexcept { return run_dir_; }
+  const SessionOptions& options() const noexcept { return options_; }
+  std::uint64_t bytes_written() const noexcept { return bytes_.load(std::memory_order_relaxed); }
+
+  // --- for the drain thread
+  TraceFile& file() noexcept { return *file_; }
+  const LiveBuffer& live() const noexcept { return live_; }
+  std::string process_json(std::uint32_t segment) const;
+  // Names, threads and a clock snapshot, as frames of the process lane.
+  void append_definitions();
+  void note_bytes(std::uint64_t bytes) noexcept { bytes_.store(bytes, std::memory_order_relaxed); }
+  // A chunk kept for the process lane is refilled before any other gets one.
+  void recycle(ChunkHeader* chunk) noexcept;
+
+ private:
+  Recorder() = default;
+  ChunkHeader* take_for_process_lane() noexcept;
+
+  struct ThreadName {
+    std::uint32_t lane;
+    std::uint32_t tid;
+    std::string name;
+  };
+
+  std::string run_dir_;
+  SessionOptions options_;
+  bool use_cpu_ticks_ = false;
+  double ticks_per_second_ = 1e9;
+  std::uint32_t first_lane_ = 1;
+  std::array<std::uint8_t, 16> trace_id_{};
+  base::ClockSnapshot started_;
+  LiveBuffer live_;
+  ChunkPool pool_;
+  std::unique_ptr<TraceFile> file_;
+  std::unique_ptr<Drain> drain_;
+  std::atomic<std::uint64_t> bytes_{0};
+
+  // The process lane, written under its lock by any thread.
+  std::mutex process_mutex_;
+  ChunkHeader* process_chunk_ = nullptr;
+  std::uint32_t process_seq_ = 0;
+  std::uint64_t* process_write_ = nullptr;
+  std::vector<ThreadName> threads_;  // only kept when segments must repeat them
+  std::atomic<ChunkHeader*> spare_{nullptr};
+
+  friend class Control;
+};
+
+// Prepares `chunk` to be written by `lane`; invariant 2 of hot.h starts here.
+void open_chunk(ChunkHeader* chunk, std::uint32_t lane, std::uint32_t seq,
+                std::uint64_t base_tick) noexcept;
+inline std::uint64_t* words_of(ChunkHeader* chunk) noexcept {
+  return reinterpret_cast<std::uint64_t*>(chunk + 1);
+}
+
+}  // namespace genscope::record

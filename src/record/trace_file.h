@@ -1,0 +1,72 @@
+// The trace file being written: preamble, frames, the size limit, segments.
+//
+// Used by one thread at a time: by open() before the drain thread starts, then by that thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "genscope/error.h"
+#include "genscope/record.h"
+#include "trace/frame.h"
+
+namespace genscope::record {
+
+class TraceFile {
+ public:
+  struct Limits {
+    std::uint64_t max_bytes = 0;  // 0: none
+    WhenFull when_full = WhenFull::stop;
+  };
+
+  // `path` must not exist. Nothing is written before the first append.
+  static Result<TraceFile> create(const std::string& path, Limits limits);
+
+  // Collects a frame; write() sends what was collected.
+  void append(const trace::FrameHeader& header, std::span<const std::byte> payload) {
+    trace::append_frame(header, payload, pending_);
+  }
+  std::size_t pending() const noexcept { return pending_.size(); }
+  // 0 or an errno. After an error the file ends with its last whole write.
+  int write() noexcept;
+
+  // Whether the trace would pass its limit with what is pending and `more` bytes. A small part is
+  // kept back for the records that close the trace.
+  bool full(std::size_t more) const noexcept;
+
+  // Flight recorder: whether this segment is long enough for the next to start.
+  bool segment_done() const noexcept;
+  // Starts the next segment and deletes the oldest ones beyond the limit. The caller then appends
+  // the process frame and the definitions again.
+  Status next_segment();
+
+  std::uint64_t bytes() const noexcept { return bytes_; }  // of all segments that exist
+  std::uint32_t segment() const noexcept { return segment_; }
+  const std::string& path() const noexcept { return path_; }
+  // Somebody deleted the file or its folder.
+  bool removed() const noexcept;
+  void close() noexcept { fd_.reset(); }
+  int fd() const noexcept { return fd_.get(); }
+
+ private:
+  struct Segment {
+    std::string path;
+    std::uint64_t bytes = 0;
+  };
+  Status open_segment(const std::string& path);
+
+  std::string path_;  // of segment 0
+  Limits limits_;
+  base::UniqueFd fd_;
+  std::vector<std::byte> pending_;
+  std::deque<Segment> segments_;  // the last one is open
+  std::uint64_t bytes_ = 0;
+  std::uint32_t segment_ = 0;
+};
+
+}  // namespace genscope::record

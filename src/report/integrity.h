@@ -1,0 +1,19 @@
+// How whole a recording is, in sentences.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <genscope/analyze.h>
+#include <genscope/trace.h>
+
+namespace genscope::report {
+
+// "nothing was dropped", or how much, in all and per thread. Printable.
+std::vector<std::string> loss_sentences(const Analysis& analysis);
+
+// A sentence for each thing that is not whole: still running, killed, recovered, damaged,
+// unfinished, unreadable files. Empty when all is well. Printable.
+std::vector<std::string> integrity_sentences(const Run& run);
+
+}  // namespace genscope::report

@@ -1,0 +1,242 @@
+// `genscope.report/1`. Every key is described in docs/report-json.md and docs/report.schema.json;
+// a change here is a change there.
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+
+#include <genscope/report.h>
+
+#include "report/format.h"
+
+namespace genscope {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+// Builds the report and, beside it, the reason for whatever is null in it.
+class JsonReport {
+ public:
+  JsonReport(const Run& run, const Analysis& analysis) : run_(run), analysis_(analysis) {}
+
+  Json make() {
+    Json out;
+    out["schema"] = "genscope.report/1";
+    out["run"] = run();
+    out["stages"] = stages();
+    out["steps"] = steps();
+    out["process"] = process();
+    out["gpus"] = missing("gpus", kNoProbes);
+    out["findings"] = missing("findings", "this version of genscope has no advisor yet");
+    out["threads"] = threads();
+    out["counters"] = counters();
+    out["recorder"] = recorder();
+    out["integrity"] = integrity();
+    out["absent"] = std::move(absent_);
+    return out;
+  }
+
+ private:
+  static constexpr const char* kNoProbes = "no probe sampled this run";
+
+  Json missing(const char* metric, const char* reason) {
+    absent_[metric] = reason;
+    return nullptr;
+  }
+
+  // `value`, or null with a reason.
+  template <class T>
+  Json known(bool is_known, const T& value, const char* metric, const char* reason) {
+    return is_known ? Json(value) : missing(metric, reason);
+  }
+
+  Json run() {
+    Json out;
+    out["id"] = known(!run_.id.empty(), run_.id, "run.id", "the run has no manifest");
+    out["name"] = known(!run_.name.empty(), run_.name, "run.name", "the run was not named");
+    out["started"] = known(run_.started_unix_ns != 0, report::rfc3339(run_.started_unix_ns),
+                           "run.started", "the run has no manifest");
+    out["wall_ns"] = known(!run_.traces.empty(), analysis_.wall_ns, "run.wall_ns",
+                           "no process recorded anything");
+    out["command"] =
+        known(!run_.command.empty(), run_.command, "run.command", "the command was not recorded");
+    out["exit_code"] = run_.exit_code ? Json(*run_.exit_code)
+                                      : missing("run.exit_code",
+                                                "nothing that waited for the command recorded it");
+    out["host"] = known(!run_.host.empty(), run_.host, "run.host", "the host was not recorded");
+    out["processes"] = run_.traces.size();
+    std::set<int> ranks;
+    for (const Trace& trace : run_.traces) {
+      if (trace.process.rank) ranks.insert(*trace.process.rank);
+    }
+    out["ranks"] = known(!ranks.empty(), ranks.size(), "run.ranks", "not a distributed run");
+    out["path"] = run_.path;
+    return out;
+  }
+
+  Json stages() {
+    Json out = Json::array();
+    for (const StageRow& r : analysis_.stages) {
+      const auto of_finished = [&](const auto& value) {
+        return r.count > 0 ? Json(value) : Json(nullptr);
+      };
+      out.push_back({{"name", r.name},
+                     {"kind", name(r.kind)},
+                     {"count", r.count},
+                     {"total_ns", r.total_ns},
+                     {"self_ns", r.self_ns},
+                     {"share", analysis_.wall_ns > 0 ? Json(r.share) : Json(nullptr)},
+                     {"min_ns", of_finished(r.min_ns)},
+                     {"mean_ns", of_finished(r.mean_ns)},
+                     {"p50_ns", of_finished(r.p50_ns)},
+                     {"p95_ns", of_finished(r.p95_ns)},
+                     {"p99_ns", of_finished(r.p99_ns)},
+                     {"max_ns", of_finished(r.max_ns)},
+                     {"device_ns", or_null(r.device_ns)},
+                     {"failed", r.failed},
+                     {"unfinished", r.unfinished}});
+    }
+    note_absent_in_stages();
+    return out;
+  }
+
+  // Per row it would be noise; once for all rows is enough to tell unknown from zero.
+  void note_absent_in_stages() {
+    bool no_device = false;
+    bool never_finished = false;
+    for (const StageRow& r : analysis_.stages) {
+      no_device |= !r.device_ns.has_value();
+      never_finished |= r.count == 0;
+    }
+    if (no_device) absent_["stages.device_ns"] = "null where no span of the row has device time";
+    if (never_finished) {
+      absent_["stages.min_ns"] = "null, as are mean, percentiles and max, where no span finished";
+    }
+    if (!analysis_.stages.empty() && analysis_.wall_ns <= 0) {
+      absent_["stages.share"] = "the run has no length";
+    }
+  }
+
+  Json steps() {
+    const StepSummary& s = analysis_.steps;
+    const bool any = s.count > 0;
+    const char* none = "no span of kind step finished";
+    const char* few = "needs two steps of some length";
+    Json out;
+    out["count"] = s.count;
+    out["first_ns"] = known(any, s.first_ns, "steps.first_ns", none);
+    out["p50_ns"] = known(any, s.p50_ns, "steps.p50_ns", none);
+    out["p95_ns"] = known(any, s.p95_ns, "steps.p95_ns", none);
+    out["max_ns"] = known(any, s.max_ns, "steps.max_ns", none);
+    out["rest_p50_ns"] = known(s.count > 1, s.rest_p50_ns, "steps.rest_p50_ns", few);
+    out["first_ratio"] = known(s.first_ratio > 0, s.first_ratio, "steps.first_ratio", few);
+    const char* later = "this version of genscope does not compute it yet";
+    out["trend"] = missing("steps.trend", later);
+    out["outliers"] = missing("steps.outliers", later);
+    return out;
+  }
+
+  Json process() {
+    Json out;
+    out["wall_ns"] = known(!run_.traces.empty(), analysis_.wall_ns, "process.wall_ns",
+                           "no process recorded anything");
+    out["cpu_ns"] = missing("process.cpu_ns", kNoProbes);
+    out["peak_rss_bytes"] = missing("process.peak_rss_bytes", kNoProbes);
+    out["io_read_bytes"] = missing("process.io_read_bytes", kNoProbes);
+    out["io_write_bytes"] = missing("process.io_write_bytes", kNoProbes);
+    return out;
+  }
+
+  Json threads() const {
+    Json out = Json::array();
+    for (const TrackRow& r : analysis_.tracks) {
+      const bool any = r.spans > 0;
+      out.push_back({{"pid", r.pid},
+                     {"tid", r.tid != 0 ? Json(r.tid) : Json(nullptr)},
+                     {"name", text_or_null(r.name)},
+                     {"spans", r.spans},
+                     {"busy_ns", r.busy_ns},
+                     {"first_ns", any ? Json(r.first_ns) : Json(nullptr)},
+                     {"last_ns", any ? Json(r.last_ns) : Json(nullptr)},
+                     {"dropped_spans", r.lost_spans},
+                     {"dropped_records", r.lost_records}});
+    }
+    return out;
+  }
+
+  Json counters() const {
+    Json out = Json::array();
+    for (const CounterRow& c : analysis_.counters) {
+      const bool any = c.count > c.not_finite;
+      const auto finite = [](double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); };
+      out.push_back({{"name", c.name},
+                     {"count", c.count},
+                     {"not_finite", c.not_finite},
+                     {"first", finite(c.first)},
+                     {"last", finite(c.last)},
+                     {"min", any ? finite(c.min) : Json(nullptr)},
+                     {"mean", any ? finite(c.mean) : Json(nullptr)},
+                     {"max", any ? finite(c.max) : Json(nullptr)}});
+    }
+    return out;
+  }
+
+  Json recorder() {
+    const RecorderSummary& r = analysis_.recorder;
+    Json out;
+    out["spans"] = r.spans;
+    out["events"] = r.events;
+    out["counters"] = r.counters;
+    out["dropped"] = r.lost_spans + r.lost_records;
+    out["dropped_spans"] = r.lost_spans;
+    out["dropped_records"] = r.lost_records;
+    out["threads"] = r.threads;
+    out["bytes"] = r.bytes;
+    out["probe_cpu_ns"] = missing("recorder.probe_cpu_ns", kNoProbes);
+    return out;
+  }
+
+  Json integrity() const {
+    Json processes = Json::array();
+    for (const Trace& trace : run_.traces) {
+      const Integrity& i = trace.integrity;
+      processes.push_back({{"pid", trace.process.pid},
+                           {"host", text_or_null(trace.process.host)},
+                           {"rank", or_null(trace.process.rank)},
+                           {"closed", i.closed},
+                           {"in_progress", i.in_progress},
+                           {"recovered_chunks", i.recovered_chunks},
+                           {"bad_frames", i.bad_frames},
+                           {"bad_bytes", i.bad_bytes},
+                           {"missing_chunks", i.missing_chunks},
+                           {"bad_words", i.bad_words},
+                           {"unfinished_spans", i.unfinished_spans},
+                           {"clamped_ticks", i.clamped_ticks},
+                           {"notes", i.notes}});
+    }
+    return {{"processes", std::move(processes)}, {"notes", run_.notes}};
+  }
+
+  const Run& run_;
+  const Analysis& analysis_;
+  Json absent_ = Json::object();
+};
+
+}  // namespace
+
+void report_json(const Run& run, const Analysis& analysis, const Sink& sink) {
+  constexpr int kIndent = 2;
+  // Names are any bytes: what is not UTF-8 becomes U+FFFD.
+  sink(JsonReport(run, analysis).make().dump(kIndent, ' ', false, Json::error_handler_t::replace));
+  sink("\n");
+}
+
+}  // namespace genscope

@@ -1,0 +1,137 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "report/testing/sample.h"
+
+namespace genscope {
+namespace {
+
+using Json = nlohmann::json;
+
+Json report_of(const genscope::Run& run) {
+  const Analysis analysis = analyze(run);
+  return Json::parse(testing::written([&](const Sink& sink) { report_json(run, analysis, sink); }));
+}
+
+bool is_type(const Json& value, const std::string& type) {
+  if (type == "null") return value.is_null();
+  if (type == "object") return value.is_object();
+  if (type == "array") return value.is_array();
+  if (type == "string") return value.is_string();
+  if (type == "boolean") return value.is_boolean();
+  if (type == "integer") return value.is_number_integer();
+  if (type == "number") return value.is_number();
+  ADD_FAILURE() << "a type this check does not know: " << type;
+  return false;
+}
+
+// The part of JSON Schema that docs/report.schema.json uses. Beyond it: a documented object holds
+// no key that is not documented.
+void check(const Json& value, const Json& schema, const std::string& path) {
+  if (schema.contains("type")) {
+    const Json types = schema["type"].is_array() ? schema["type"] : Json::array({schema["type"]});
+    bool fits = false;
+    for (const Json& type : types) fits |= is_type(value, type);
+    EXPECT_TRUE(fits) << path << " is " << value.dump();
+  }
+  if (schema.contains("const")) EXPECT_EQ(value, schema["const"]) << path;
+  if (schema.contains("enum")) {
+    EXPECT_NE(std::find(schema["enum"].begin(), schema["enum"].end(), value), schema["enum"].end())
+        << path << " is " << value.dump();
+  }
+  if (schema.contains("minimum") && value.is_number()) EXPECT_GE(value, schema["minimum"]) << path;
+  if (value.is_array() && schema.contains("items")) {
+    for (const Json& item : value) check(item, schema["items"], path + "[]");
+  }
+  if (value.is_object() && schema.contains("properties")) {
+    for (const Json& key : schema["required"]) {
+      EXPECT_TRUE(value.contains(key)) << path << "." << key << " is missing";
+    }
+    for (const auto& [key, member] : value.items()) {
+      const bool documented = schema["properties"].contains(key);
+      EXPECT_TRUE(documented) << path << "." << key << " is not documented";
+      if (documented) check(member, schema["properties"][key], path + "." + key);
+    }
+  }
+}
+
+Json schema() {
+  std::ifstream file(GENSCOPE_SOURCE_DIR "/docs/report.schema.json");
+  return Json::parse(file);
+}
+
+TEST(JsonReport, HasTheDocumentedShape) {
+  auto run = testing::make_run(testing::sample_trace());
+  run.traces[0].process.rank = 3;
+  run.exit_code = 0;
+  check(report_of(run), schema(), "report");
+  check(report_of(genscope::Run{}), schema(), "empty run");
+  check(report_of(testing::make_run(Trace{})), schema(), "empty trace");
+}
+
+TEST(JsonReport, EveryDocumentedKeyIsOnItsPage) {
+  std::ifstream file(GENSCOPE_SOURCE_DIR "/docs/report-json.md");
+  const std::string page((std::istreambuf_iterator<char>(file)), {});
+  const Json top = schema()["properties"];
+  for (const auto& [key, part] : top.items()) {
+    EXPECT_NE(page.find("| `" + key + "` |"), std::string::npos) << key;
+    const Json object = part.contains("items") ? part["items"] : part;
+    if (!object.contains("properties")) continue;
+    for (const auto& [inner, unused] : object["properties"].items()) {
+      EXPECT_NE(page.find("| `" + inner + "` |"), std::string::npos) << key << "." << inner;
+    }
+  }
+}
+
+TEST(JsonReport, HoldsTheFigures) {
+  const Json r = report_of(testing::make_run(testing::sample_trace()));
+  EXPECT_EQ(r["run"]["wall_ns"], 1'000'000'000);
+  EXPECT_EQ(r["run"]["started"], "2023-11-14T22:13:20.123456789Z");
+  EXPECT_EQ(r["run"]["processes"], 1);
+  EXPECT_EQ(r["stages"][0]["name"], "qwen-image");
+  EXPECT_EQ(r["stages"][0]["self_ns"], 100'000'000);
+  EXPECT_EQ(r["steps"]["first_ratio"], 2.0);
+  EXPECT_EQ(r["recorder"]["dropped"], 0);
+  EXPECT_EQ(r["counters"][0]["mean"], 0.375);
+}
+
+TEST(JsonReport, WhatIsNotMeasuredIsNullWithAReason) {
+  const Json r = report_of(testing::make_run(testing::sample_trace()));
+  for (const char* path : {"/process/cpu_ns", "/gpus", "/findings", "/steps/trend",
+                           "/recorder/probe_cpu_ns", "/run/exit_code", "/run/ranks"}) {
+    EXPECT_TRUE(r.at(Json::json_pointer(path)).is_null()) << path;
+    std::string dotted = std::string(path).substr(1);
+    std::replace(dotted.begin(), dotted.end(), '/', '.');
+    EXPECT_TRUE(r["absent"].contains(dotted)) << dotted;
+  }
+  for (const Json& stage : r["stages"]) {
+    if (stage["name"] != "save") continue;
+    EXPECT_EQ(stage["count"], 0);
+    EXPECT_TRUE(stage["min_ns"].is_null()) << "never finished: no minimum, rather than 0";
+    EXPECT_TRUE(stage["device_ns"].is_null());
+  }
+}
+
+TEST(JsonReport, BytesThatAreNotUtf8AreReplaced) {
+  Trace trace = testing::sample_trace();
+  trace.names[0].text = "bad\xFFname";
+  trace.tracks[0].name = "\xC3";
+  trace.integrity.notes = {"\xF0\x9F"};
+  const Json r = report_of(testing::make_run(trace));
+  EXPECT_EQ(r["stages"][0]["name"], "bad\xEF\xBF\xBDname");
+}
+
+TEST(JsonReport, ACounterThatIsNotFiniteIsNull) {
+  testing::TraceBuilder t;
+  t.counter("loss", 1, std::nan(""));
+  const Json r = report_of(testing::make_run(t.trace()));
+  EXPECT_TRUE(r["counters"][0]["last"].is_null());
+  EXPECT_TRUE(r["counters"][0]["min"].is_null());
+  EXPECT_EQ(r["counters"][0]["not_finite"], 1);
+}
+
+}  // namespace
+}  // namespace genscope

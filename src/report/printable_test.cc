@@ -1,0 +1,57 @@
+#include "report/printable.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace genscope::report {
+namespace {
+
+TEST(Printable, EscapesWhatATerminalWouldObey) {
+  EXPECT_EQ(printable("a\x1b[31mb"), "a\\x1b[31mb");
+  EXPECT_EQ(printable("a\nb\tc\x7f"), "a\\nb\\tc\\x7f");
+  EXPECT_EQ(printable("\xC2\x9B"
+                      "31m"),
+            "\\u009b31m")
+      << "the 8-bit form of ESC [";
+  EXPECT_EQ(printable("\xE2\x80\xAE"), "\\u202e") << "right-to-left override";
+}
+
+TEST(Printable, ReplacesWhatIsNotUtf8) {
+  EXPECT_EQ(printable("a\xFFz"), "a\xEF\xBF\xBDz");
+  EXPECT_EQ(printable("\xC3"), "\xEF\xBF\xBD");
+  EXPECT_EQ(printable("\xED\xA0\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD") << "a surrogate";
+  EXPECT_EQ(printable("h\xC3\xA9llo"), "h\xC3\xA9llo");
+}
+
+TEST(Printable, ShortensInTheMiddle) {
+  EXPECT_EQ(shorten("abcdefghij", 10), "abcdefghij");
+  EXPECT_EQ(shorten("abcdefghij", 5), "ab\xE2\x80\xA6ij");
+  EXPECT_EQ(shorten("abcdefghij", 1), "\xE2\x80\xA6");
+  EXPECT_EQ(shorten("abc", 0), "");
+}
+
+TEST(Printable, CountsColumnsNotBytes) {
+  const std::string kanji = "\xE7\x94\xBB\xE5\x83\x8F\xE7\x94\x9F\xE6\x88\x90";  // 4, two each
+  EXPECT_EQ(columns(kanji), 8u);
+  EXPECT_EQ(columns("e\xCC\x81"), 1u);
+  const std::string shorter = shorten(kanji, 6);
+  EXPECT_LE(columns(shorter), 6u);
+  EXPECT_EQ(printable(shorter), shorter) << "no character was cut";
+}
+
+TEST(Printable, CsvFieldsAreQuotedOnlyWhenNeeded) {
+  EXPECT_EQ(csv_field("plain name"), "plain name");
+  EXPECT_EQ(csv_field("a,b"), "\"a,b\"");
+  EXPECT_EQ(csv_field("say \"hi\""), "\"say \"\"hi\"\"\"");
+  EXPECT_EQ(csv_field("two\nlines"), "\"two\nlines\"");
+  EXPECT_EQ(csv_field("\x1b[0m"), "\\x1b[0m");
+}
+
+TEST(Printable, CommandLineQuotesWords) {
+  EXPECT_EQ(command_line(std::vector<std::string>{"python", "gen.py", "a b", "", "it's"}),
+            "python gen.py 'a b' '' 'it'\\''s'");
+}
+
+}  // namespace
+}  // namespace genscope::report

@@ -1,0 +1,218 @@
+// The report for people.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <string>
+
+#include <genscope/report.h>
+
+#include "report/format.h"
+#include "report/integrity.h"
+#include "report/printable.h"
+#include "report/table.h"
+
+namespace genscope {
+namespace {
+
+namespace rep = report;
+
+// More rows than a person reads; JSON and CSV have all.
+constexpr std::size_t kMaxStages = 200;
+constexpr std::size_t kMaxTracks = 32;
+constexpr std::size_t kMaxCounters = 64;
+constexpr std::size_t kNarrowest = 40;
+
+class TextReport {
+ public:
+  TextReport(const Run& run, const Analysis& analysis, const TextOptions& options)
+      : run_(run),
+        analysis_(analysis),
+        width_(std::max(kNarrowest, static_cast<std::size_t>(std::max(options.width, 0)))),
+        color_(options.color) {}
+
+  std::string make() {
+    header();
+    stages();
+    steps();
+    tracks();
+    counters();
+    recorder();
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr const char* kBold = "1";
+  static constexpr const char* kYellow = "33";
+
+  std::string styled(std::string text, const char* style) const {
+    return color_ ? fmt::format("\x1b[{}m{}\x1b[0m", style, text) : text;
+  }
+
+  void line(const std::string& text) { out_ += text + "\n"; }
+  void heading(const char* text) { line("\n" + styled(text, kBold)); }
+
+  void field(const char* label, const std::string& value) {
+    constexpr std::size_t kLabel = 11;
+    line(fmt::format("  {:<9}{}", label, rep::shorten(value, width_ - kLabel)));
+  }
+
+  void header() {
+    const std::string name = rep::printable(run_.name);
+    line(styled(name.empty() ? "run" : rep::shorten(name, width_), kBold));
+    if (!run_.id.empty()) field("id", rep::printable(run_.id));
+    if (!run_.path.empty()) field("path", rep::printable(run_.path));
+    if (!run_.command.empty()) field("command", rep::command_line(run_.command));
+    if (!run_.host.empty()) field("host", rep::printable(run_.host));
+    if (run_.started_unix_ns != 0) field("started", rep::utc_time(run_.started_unix_ns));
+    field("wall", analysis_.wall_ns > 0 ? rep::duration(analysis_.wall_ns) : "not known");
+    field("recorded", rep::counted(run_.traces.size(), "process", "processes"));
+    if (run_.exit_code) field("exit", fmt::format("{}", *run_.exit_code));
+  }
+
+  void more(std::size_t all, std::size_t shown) {
+    if (all > shown) line(fmt::format("... and {} more; -f json has all", rep::count(all - shown)));
+  }
+
+  void stages() {
+    if (analysis_.stages.empty()) {
+      line("\nNo spans were recorded.");
+      return;
+    }
+    heading("Stages");
+    const auto& all = analysis_.stages;
+    const bool device = std::any_of(all.begin(), all.end(), [](auto& r) { return r.device_ns; });
+    const bool failed = std::any_of(all.begin(), all.end(), [](auto& r) { return r.failed > 0; });
+    const bool open = std::any_of(all.begin(), all.end(), [](auto& r) { return r.unfinished > 0; });
+    std::vector<rep::Table::Column> columns = {
+        {"name", true, 0},  {"kind", true, 0},   {"count", false, 0}, {"total", false, 0},
+        {"self", false, 2}, {"share", false, 1}, {"min", false, 9},   {"mean", false, 7},
+        {"p50", false, 5},  {"p95", false, 6},   {"p99", false, 8},   {"max", false, 4}};
+    if (device) columns.push_back({"device", false, 3});
+    if (failed) columns.push_back({"failed", false, 0});
+    if (open) columns.push_back({"open", false, 0});
+    rep::Table table(std::move(columns));
+    const std::size_t shown = std::min(all.size(), kMaxStages);
+    for (std::size_t i = 0; i < shown; ++i) {
+      std::vector<std::string> cells = stage_cells(all[i]);
+      if (device) cells.push_back(all[i].device_ns ? rep::duration(*all[i].device_ns, true) : "-");
+      if (failed) cells.push_back(rep::count(all[i].failed));
+      if (open) cells.push_back(rep::count(all[i].unfinished));
+      table.add(std::move(cells));
+    }
+    out_ += table.render(width_, color_);
+    more(all.size(), shown);
+  }
+
+  std::vector<std::string> stage_cells(const StageRow& r) const {
+    std::vector<std::string> cells = {rep::printable(r.name),
+                                      std::string(name(r.kind)),
+                                      rep::count(r.count),
+                                      rep::duration(r.total_ns, true),
+                                      rep::duration(r.self_ns, true),
+                                      analysis_.wall_ns > 0 ? rep::percent(r.share) : "-"};
+    const auto of_finished = [&](double ns) { return r.count > 0 ? rep::duration(ns, true) : "-"; };
+    cells.push_back(of_finished(static_cast<double>(r.min_ns)));
+    cells.push_back(of_finished(r.mean_ns));
+    for (const std::int64_t ns : {r.p50_ns, r.p95_ns, r.p99_ns, r.max_ns}) {
+      cells.push_back(of_finished(static_cast<double>(ns)));
+    }
+    return cells;
+  }
+
+  void steps() {
+    const StepSummary& s = analysis_.steps;
+    if (s.count == 0) return;
+    heading("Steps");
+    std::string text = fmt::format("{}: first {}", rep::counted(s.count, "step", "steps"),
+                                   rep::duration(s.first_ns));
+    if (s.count > 1) {
+      text += fmt::format(", median of the rest {}, p95 {}, max {}", rep::duration(s.rest_p50_ns),
+                          rep::duration(s.p95_ns), rep::duration(s.max_ns));
+    }
+    if (s.first_ratio > 0) text += fmt::format(", first ratio {:.3g}", s.first_ratio);
+    line(text);
+  }
+
+  void tracks() {
+    if (analysis_.tracks.empty()) return;
+    heading("Threads");
+    rep::Table table({{"thread", true}, {"pid"}, {"tid"}, {"spans"}, {"busy"}, {"lost"}});
+    std::vector<const TrackRow*> rows;
+    for (const TrackRow& row : analysis_.tracks) rows.push_back(&row);
+    if (rows.size() > kMaxTracks) {
+      std::stable_sort(rows.begin(), rows.end(), [](const TrackRow* a, const TrackRow* b) {
+        return a->busy_ns > b->busy_ns;
+      });
+    }
+    const std::size_t shown = std::min(rows.size(), kMaxTracks);
+    for (std::size_t i = 0; i < shown; ++i) {
+      const TrackRow& r = *rows[i];
+      table.add({r.name.empty() ? "-" : rep::printable(r.name), fmt::format("{}", r.pid),
+                 r.tid != 0 ? fmt::format("{}", r.tid) : "-", rep::count(r.spans),
+                 rep::duration(r.busy_ns, true), rep::count(r.lost_spans + r.lost_records)});
+    }
+    out_ += table.render(width_, color_);
+    more(rows.size(), shown);
+  }
+
+  void counters() {
+    if (analysis_.counters.empty()) return;
+    heading("Counters");
+    rep::Table table({{"counter", true},
+                      {"values"},
+                      {"first"},
+                      {"last"},
+                      {"min"},
+                      {"mean"},
+                      {"max"},
+                      {"not finite", false, 1}});
+    const std::size_t shown = std::min(analysis_.counters.size(), kMaxCounters);
+    for (std::size_t i = 0; i < shown; ++i) {
+      const CounterRow& c = analysis_.counters[i];
+      const auto finite = [&](double v) { return c.count > c.not_finite ? rep::number(v) : "-"; };
+      table.add({rep::printable(c.name), rep::count(c.count), rep::number(c.first),
+                 rep::number(c.last), finite(c.min), finite(c.mean), finite(c.max),
+                 rep::count(c.not_finite)});
+    }
+    out_ += table.render(width_, color_);
+    more(analysis_.counters.size(), shown);
+  }
+
+  void recorder() {
+    heading("Recorder");
+    const RecorderSummary& r = analysis_.recorder;
+    std::string text = fmt::format("{}, {}, {} in {}", rep::counted(r.spans, "span", "spans"),
+                                   rep::counted(r.events, "event", "events"),
+                                   rep::counted(r.counters, "counter value", "counter values"),
+                                   rep::bytes(r.bytes));
+    if (r.spans > 0 && r.bytes > 0) {
+      text += fmt::format(" ({:.3g} bytes per span)",
+                          static_cast<double>(r.bytes) / static_cast<double>(r.spans));
+    }
+    line(text);
+    const bool lost = r.lost_spans + r.lost_records > 0;
+    for (const std::string& sentence : rep::loss_sentences(analysis_)) {
+      line(lost ? styled(sentence, kYellow) : sentence);
+    }
+    for (const std::string& sentence : rep::integrity_sentences(run_)) {
+      line(styled(sentence, kYellow));
+    }
+  }
+
+  const Run& run_;
+  const Analysis& analysis_;
+  std::size_t width_;
+  bool color_;
+  std::string out_;
+};
+
+}  // namespace
+
+void report_text(const Run& run, const Analysis& analysis, const TextOptions& options,
+                 const Sink& sink) {
+  sink(TextReport(run, analysis, options).make());
+}
+
+}  // namespace genscope

@@ -1,0 +1,86 @@
+#include "store/definitions.h"
+
+#include <cstring>
+
+#include "genscope/internal/word.h"
+
+namespace genscope::store {
+
+void NameIndex::define(std::uint32_t site, Name name) {
+  if (site > internal::kFieldMask) return;
+  if (site >= index_.size()) index_.resize(site + 1, kNone);
+  if (index_[site] != kNone) return;
+  index_[site] = static_cast<std::uint32_t>(names_.size());
+  names_.push_back(std::move(name));
+}
+
+std::uint32_t NameIndex::add_unknown(std::uint32_t site) {
+  define(site, {"(unknown name " + std::to_string(site) + ")", SpanKind::function});
+  return index_[site];
+}
+
+Result<std::span<const std::uint64_t>> words_of(const Chunk& chunk, trace::Unpacker& unpacker,
+                                                std::vector<trace::OpenSpan>& open) {
+  const std::size_t open_bytes = std::size_t{chunk.open_spans} * sizeof(trace::OpenSpan);
+  open.resize(chunk.open_spans);
+  if (open_bytes > 0) std::memcpy(open.data(), chunk.payload.data(), open_bytes);
+  const std::span<const std::byte> body = chunk.payload.subspan(open_bytes);
+  const trace::ChunkBase base{internal::make_id(chunk.lane & internal::kMaxLane, chunk.seq, 0),
+                              chunk.base_tick};
+  if (chunk.codec == trace::Codec::packed) {
+    trace::OpenSpans stack;
+    stack.assign(open);
+    return unpacker.unpack(body, chunk.words, base, stack);
+  }
+  return unpacker.copy(body);
+}
+
+Definitions read_definitions(const std::vector<Chunk>& chunks, NameIndex& names,
+                             Integrity& integrity) {
+  Definitions out;
+  trace::Unpacker unpacker;
+  std::vector<trace::OpenSpan> open;
+  const auto take = [&](const trace::Meta& meta) {
+    if (const auto* site = std::get_if<trace::SiteMeta>(&meta)) {
+      const auto kind = site->kind > SpanKind::function ? SpanKind::function : site->kind;
+      names.define(site->id, {std::string(site->name), kind});
+    } else if (const auto* thread = std::get_if<trace::ThreadMeta>(&meta)) {
+      // name_thread() writes no tid.
+      Definitions::Thread& t = out.threads[thread->lane];
+      const bool named = thread->tid == 0;
+      if (!named) t.tid = thread->tid;
+      if (named || !t.named) t.name = thread->name;
+      t.named |= named;
+    } else if (const auto* clock = std::get_if<trace::ClockMeta>(&meta)) {
+      out.clocks.push_back(*clock);
+    } else if (const auto* loss = std::get_if<trace::LossMeta>(&meta)) {
+      out.losses.push_back(*loss);
+    }
+  };
+  for (const Chunk& chunk : chunks) {
+    const auto words = words_of(chunk, unpacker, open);
+    if (!words.ok()) {
+      integrity.bad_frames++;
+      integrity.bad_bytes += chunk.payload.size();
+      continue;
+    }
+    for (std::size_t i = 0; i < words->size();) {
+      const std::uint64_t head = (*words)[i];
+      const std::uint64_t n = internal::payload_words(head);
+      if (internal::op_of(head) != internal::Op::meta || n > words->size() - i - 1) {
+        integrity.bad_words++;
+        i++;
+        continue;
+      }
+      if (const auto meta = trace::decode(head, words->subspan(i + 1, n))) {
+        take(*meta);
+      } else {
+        integrity.bad_words++;
+      }
+      i += 1 + n;
+    }
+  }
+  return out;
+}
+
+}  // namespace genscope::store

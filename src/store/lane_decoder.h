@@ -1,0 +1,105 @@
+// A lane's words become spans, events and counters of a Trace.
+//
+// Spans of one lane are appended in the order of their begins, which is the order of their ids;
+// what refers to a span by id, possibly in another lane, is left in `References` for later.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "genscope/trace.h"
+#include "store/chunks.h"
+#include "store/clock_map.h"
+#include "store/definitions.h"
+#include "trace/open_spans.h"
+#include "trace/pack.h"
+
+namespace genscope::store {
+
+// One argument, its owner still an id or already an index.
+struct PendingArg {
+  std::uint64_t owner = 0;
+  std::uint32_t key = 0;  // name
+  ArgType type = ArgType::int64;
+  std::uint64_t bits = 0;
+};
+
+struct References {
+  struct End {
+    std::uint64_t id;
+    std::int64_t at_ns;
+    bool failed;
+  };
+  struct Parent {
+    std::uint32_t span;
+    std::uint64_t id;
+  };
+  struct EventOn {
+    std::uint32_t event;
+    std::uint64_t id;
+  };
+  struct Device {
+    std::uint64_t id;
+    std::int64_t value_ns;
+    bool is_begin;
+  };
+  std::vector<std::uint64_t> span_ids;  // of every span, ascending within each lane
+  std::vector<End> ends;
+  std::vector<Parent> parents;
+  std::vector<EventOn> events_on;
+  std::vector<Device> device;
+  std::vector<PendingArg> args;        // owner: span id
+  std::vector<PendingArg> event_args;  // owner: event index
+  struct LaneRange {
+    std::uint32_t lane, first, end;  // spans
+    std::int64_t last_ns;
+  };
+  std::vector<LaneRange> lanes;  // ascending by lane
+};
+
+class LaneDecoder {
+ public:
+  LaneDecoder(Trace& trace, References& references, NameIndex& names, ClockMap& clock)
+      : trace_(trace), refs_(references), names_(names), clock_(clock) {}
+
+  // All chunks of one lane, in order. `track` is the lane's row.
+  void decode(std::span<const Chunk> chunks, std::uint32_t track);
+
+ private:
+  struct Open {
+    std::uint32_t span;
+    std::uint32_t tag;
+  };
+  // What the next argument belongs to.
+  enum class Owner : std::uint8_t { none, span, event };
+
+  void chunk(const Chunk& chunk);
+  void resume(const Chunk& chunk, const std::vector<trace::OpenSpan>& open);
+  void words(std::span<const std::uint64_t> words, const Chunk& chunk);
+  std::uint32_t add_span(std::uint64_t id, std::int64_t at_ns, std::uint32_t site,
+                         std::uint32_t parent, std::uint8_t flags);
+  void end(std::uint32_t tag, std::int64_t at_ns, bool failed);
+  void argument(std::uint64_t word, std::span<const std::uint64_t> payload);
+  void lost(std::uint64_t word, std::span<const std::uint64_t> payload);
+  std::int64_t time(std::uint64_t tick) noexcept;
+  std::uint32_t named_track(std::uint32_t site);
+
+  Trace& trace_;
+  References& refs_;
+  NameIndex& names_;
+  ClockMap& clock_;
+  trace::Unpacker unpacker_;
+  std::vector<trace::OpenSpan> open_list_;
+  std::vector<Open> stack_;
+  std::vector<std::uint32_t> track_of_site_;
+
+  std::uint32_t track_ = 0;
+  std::uint32_t next_seq_ = 0;
+  bool first_ = true;
+  std::int64_t last_ns_ = 0;
+  Owner owner_ = Owner::none;
+  std::uint64_t owner_id_ = 0;
+};
+
+}  // namespace genscope::store

@@ -1,0 +1,118 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/text.h"
+#include "genscope/internal/word.h"
+#include "store/chunks.h"
+
+namespace genscope::store {
+namespace {
+
+// Mirrors internal::ChunkHeader as bytes in a file; src/record asserts that they agree.
+struct ChunkBytes {
+  std::uint64_t tail, data, base;
+  std::uint32_t state, lane, seq, link, cycle, last;
+  std::uint32_t reserved[4];
+};
+static_assert(sizeof(ChunkBytes) == 64);
+
+struct SlotBytes {
+  std::uint32_t number, reserved;
+  std::uint64_t lost_spans, lost_records, lost_first_tick, lost_last_tick;
+  std::uint64_t padding[3];
+};
+static_assert(sizeof(SlotBytes) == sizeof(trace::LaneSlot));
+
+constexpr std::uint32_t kOpen = 1, kFilled = 2;
+
+bool read_at(int fd, std::uint64_t offset, void* out, std::size_t size) {
+  auto* p = static_cast<char*>(out);
+  while (size > 0) {
+    const ssize_t n = ::pread(fd, p, size, static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    p += n;
+    offset += static_cast<std::uint64_t>(n);
+    size -= static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<LiveContent> read_live(const std::string& path, const std::string& trace_id) {
+  const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return base::errno_error("cannot open", path, errno);
+  const auto bad = [&](const char* what) {
+    return Error{ErrorCode::bad_data, path + " is not a usable live buffer: " + what};
+  };
+  struct stat info {};
+  trace::LiveHeader header;
+  const trace::LiveHeader wanted;
+  if (::fstat(fd.get(), &info) != 0 || !read_at(fd.get(), 0, &header, sizeof header)) {
+    return bad("too short");
+  }
+  const auto size = static_cast<std::uint64_t>(info.st_size);
+  if (header.magic != wanted.magic || header.version != wanted.version) {
+    return bad("unknown format");
+  }
+  if (base::hex(header.trace_id) != trace_id) return bad("it belongs to another trace");
+  const std::uint64_t slots_end =
+      trace::kSlotsOffset + std::uint64_t{header.lane_slots} * sizeof(SlotBytes);
+  if (header.chunk_bytes < sizeof(ChunkBytes) || header.chunk_bytes > (1 << 20) ||
+      header.chunk_bytes % 8 != 0 || slots_end > size || header.chunk_offset < slots_end ||
+      header.chunk_offset > size ||
+      header.chunk_count > (size - header.chunk_offset) / header.chunk_bytes) {
+    return bad("sizes do not fit the file");
+  }
+  LiveContent content;
+  for (std::uint32_t i = 0; i < header.lane_slots; ++i) {
+    SlotBytes slot{};
+    if (!read_at(fd.get(), trace::kSlotsOffset + std::uint64_t{i} * sizeof slot, &slot,
+                 sizeof slot)) {
+      break;
+    }
+    if (slot.number == 0 || slot.lost_spans + slot.lost_records == 0) continue;
+    content.losses.push_back({slot.number, slot.lost_spans, slot.lost_records,
+                              slot.lost_first_tick, slot.lost_last_tick});
+  }
+  const std::uint64_t capacity = header.chunk_bytes - sizeof(ChunkBytes);
+  for (std::uint32_t i = 0; i < header.chunk_count; ++i) {
+    const std::uint64_t at = header.chunk_offset + std::uint64_t{i} * header.chunk_bytes;
+    ChunkBytes before{}, after{};
+    if (!read_at(fd.get(), at, &before, sizeof before)) break;
+    if (before.state != kOpen && before.state != kFilled) continue;
+    const std::uint64_t used = before.tail - before.data;
+    if (used == 0 || used > capacity || used % 8 != 0 || before.lane > internal::kMaxLane ||
+        before.seq > internal::kMaxChunkSeq) {
+      continue;
+    }
+    std::vector<std::uint64_t> words(used / 8);
+    if (!read_at(fd.get(), at + sizeof before, words.data(), used) ||
+        !read_at(fd.get(), at, &after, sizeof after)) {
+      break;
+    }
+    const bool same = after.cycle == before.cycle && after.lane == before.lane &&
+                      after.seq == before.seq && after.state != 0;
+    if (!same) continue;
+    content.words.push_back(std::move(words));
+    Chunk chunk;
+    chunk.lane = before.lane;
+    chunk.seq = before.seq;
+    chunk.base_tick = before.base;
+    chunk.words = static_cast<std::uint32_t>(used / 8);
+    chunk.from_live = true;
+    content.chunks.push_back(chunk);
+  }
+  for (std::size_t i = 0; i < content.chunks.size(); ++i) {
+    content.chunks[i].payload = std::as_bytes(std::span(content.words[i]));
+  }
+  return content;
+}
+
+}  // namespace genscope::store

@@ -1,0 +1,98 @@
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "genscope/store.h"
+#include "store/segments.h"
+
+namespace genscope {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+void read_manifest(const std::string& path, Run& run) {
+  auto text = base::read_file(path, 16 << 20);
+  if (!text.ok()) {
+    run.notes.push_back("no manifest: " + text.error().message);
+    return;
+  }
+  const json object = json::parse(*text, nullptr, false);
+  if (!object.is_object()) {
+    run.notes.push_back(path + " is not valid JSON; the name and the command are unknown");
+    return;
+  }
+  const auto text_at = [&](const char* key) {
+    const auto it = object.find(key);
+    return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
+  };
+  run.id = text_at("id");
+  run.name = text_at("name");
+  run.host = text_at("host");
+  if (const auto it = object.find("started_unix_ns"); it != object.end() && it->is_number()) {
+    run.started_unix_ns = it->get<std::int64_t>();
+  }
+  if (const auto it = object.find("exit_code"); it != object.end() && it->is_number()) {
+    run.exit_code = it->get<int>();
+  }
+  if (const auto it = object.find("command"); it != object.end() && it->is_array()) {
+    for (const json& word : *it) {
+      if (word.is_string()) run.command.push_back(word.get<std::string>());
+    }
+  }
+}
+
+// What a trace knows stands in for a manifest that says less.
+void complete(Run& run) {
+  if (run.traces.empty()) return;
+  const ProcessInfo& p = run.traces.front().process;
+  if (run.host.empty()) run.host = p.host;
+  if (run.command.empty()) run.command = p.command;
+  if (run.started_unix_ns == 0) run.started_unix_ns = p.started_ns + p.unix_offset_ns;
+}
+
+}  // namespace
+
+Result<Run> read_run(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status)) {
+    return Error{ErrorCode::not_found,
+                 path + " does not exist: give a run directory or a .gst trace file"};
+  }
+  Run run;
+  run.path = path;
+  if (!fs::is_directory(status)) {
+    Result<Trace> trace = read_trace(path);
+    if (!trace.ok()) return trace.error();
+    run.traces.push_back(std::move(*trace));
+    run.id = fs::path(path).stem().string();
+    run.name = run.id;
+    complete(run);
+    return run;
+  }
+  const std::vector<std::string> traces = store::traces_in(path);
+  if (traces.empty()) {
+    return Error{ErrorCode::not_found,
+                 path + " holds no trace (trace-*.gst): is it a run directory?"};
+  }
+  read_manifest(path + "/run.json", run);
+  std::string first_error;
+  for (const std::string& file : traces) {
+    Result<Trace> trace = read_trace(file);
+    if (trace.ok()) {
+      run.traces.push_back(std::move(*trace));
+    } else {
+      run.notes.push_back(trace.error().message);
+      if (first_error.empty()) first_error = trace.error().message;
+    }
+  }
+  if (run.traces.empty()) return Error{ErrorCode::bad_data, first_error};
+  if (run.id.empty()) run.id = fs::path(path).filename().string();
+  if (run.name.empty()) run.name = run.id;
+  complete(run);
+  return run;
+}
+
+}  // namespace genscope

@@ -1,0 +1,214 @@
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "genscope/store.h"
+#include "store/chunks.h"
+#include "store/clock_map.h"
+#include "store/definitions.h"
+#include "store/lane_decoder.h"
+#include "store/references.h"
+#include "store/segments.h"
+
+namespace genscope::store {
+namespace {
+
+using nlohmann::json;
+
+// Fields are optional: a damaged or later file may lack any.
+template <class T>
+T get(const json& object, const char* key, T fallback) {
+  const auto it = object.find(key);
+  if (it == object.end()) return fallback;
+  if constexpr (std::is_same_v<T, std::string>) {
+    return it->is_string() ? it->template get<std::string>() : fallback;
+  } else {
+    return it->is_number() ? it->template get<T>() : fallback;
+  }
+}
+
+struct Header {
+  ProcessInfo process;
+  base::ClockSnapshot started;
+  double ticks_per_second = 1e9;
+  bool keep_newest = false;
+};
+
+Header parse_process(const std::string& text) {
+  Header header;
+  json object = json::parse(text, nullptr, false);
+  if (!object.is_object()) object = json::object();
+  ProcessInfo& p = header.process;
+  p.trace_id = get<std::string>(object, "trace_id", "");
+  p.pid = get<std::uint32_t>(object, "pid", 0);
+  p.ppid = get<std::uint32_t>(object, "ppid", 0);
+  p.host = get<std::string>(object, "host", "");
+  p.boot_id = get<std::string>(object, "boot_id", "");
+  p.version = get<std::string>(object, "version", "");
+  p.clock = get<std::string>(object, "clock", "");
+  if (const auto it = object.find("command"); it != object.end() && it->is_array()) {
+    for (const json& word : *it) {
+      if (word.is_string()) p.command.push_back(word.get<std::string>());
+    }
+  }
+  if (object.contains("rank")) p.rank = get<int>(object, "rank", 0);
+  if (object.contains("world_size")) p.world_size = get<int>(object, "world_size", 0);
+  header.started.ticks = get<std::uint64_t>(object, "started_ticks", 0);
+  header.started.monotonic_ns = get<std::int64_t>(object, "started_monotonic_ns", 0);
+  header.started.realtime_ns = get<std::int64_t>(object, "started_unix_ns", 0);
+  header.ticks_per_second = get<double>(object, "ticks_per_second", 1e9);
+  header.keep_newest = object.value("keep_newest", json(false)) == json(true);
+  return header;
+}
+
+std::string this_boot() {
+  auto text = base::read_file("/proc/sys/kernel/random/boot_id", 256);
+  return text.ok() ? text->substr(0, text->find('\n')) : std::string();
+}
+
+bool process_runs(const ProcessInfo& p) {
+  if (p.pid == 0 || p.boot_id != this_boot()) return false;
+  return ::kill(static_cast<pid_t>(p.pid), 0) == 0 || errno == EPERM;
+}
+
+void add_losses(const TraceBytes& bytes, const Definitions& definitions,
+                const std::unordered_map<std::uint32_t, std::uint32_t>& tracks, ClockMap& clock,
+                Trace& trace) {
+  const auto add = [&](std::uint32_t lane, std::uint64_t spans, std::uint64_t records,
+                       std::uint64_t first, std::uint64_t last) {
+    const auto it = tracks.find(lane);
+    std::uint32_t track = it != tracks.end() ? it->second : kNone;
+    if (track == kNone) {  // lost before its thread could record anything
+      track = static_cast<std::uint32_t>(trace.tracks.size());
+      const auto known = definitions.threads.find(lane);
+      const bool named = known != definitions.threads.end();
+      trace.tracks.push_back({named ? known->second.name : "(several threads)",
+                              named ? known->second.tid : 0, 0, 0});
+    }
+    trace.tracks[track].lost_spans += spans;
+    trace.tracks[track].lost_records += records;
+    if (spans > 0 && lane != 0) {
+      trace.gaps.push_back({track, clock.to_ns(first), clock.to_ns(last), spans});
+    }
+  };
+  for (const trace::LossMeta& l : definitions.losses) {
+    add(l.lane, l.spans, l.records, l.first_tick, l.last_tick);
+  }
+  if (!bytes.live) return;
+  for (const LiveContent::Loss& l : bytes.live->losses) {
+    add(l.lane, l.spans, l.records, l.first_tick, l.last_tick);
+  }
+}
+
+void add_notes(const TraceBytes& bytes, const Header& header, Trace& trace) {
+  Integrity& in = trace.integrity;
+  const auto note = [&](std::string text) { in.notes.push_back(std::move(text)); };
+  const auto count = [](std::uint64_t n, const char* thing) {
+    return std::to_string(n) + " " + thing + (n == 1 ? "" : "s");
+  };
+  if (in.in_progress) {
+    note("the process is still recording");
+  } else if (!in.closed) {
+    note("the process ended without closing its trace; " +
+         count(in.recovered_chunks, "chunk") + " recovered from its buffers");
+  }
+  if (bytes.stopped == "max_trace_bytes") {
+    note("recording stopped when the trace reached its size limit");
+  }
+  if (in.bad_frames > 0) {
+    note(count(in.bad_frames, "damaged part") + " of the file skipped, " +
+         count(in.bad_bytes, "byte"));
+  }
+  if (in.missing_chunks > 0) {
+    note(header.keep_newest
+             ? count(in.missing_chunks, "older chunk") + " discarded to keep the newest"
+             : count(in.missing_chunks, "chunk") + " missing");
+  }
+  if (in.bad_words > 0) note(count(in.bad_words, "record") + " made no sense");
+  if (in.clamped_ticks > 0) note("the clock stepped back " + count(in.clamped_ticks, "time"));
+}
+
+void set_extent(const References& refs, const Header& header, Trace& trace) {
+  std::int64_t begin = header.started.monotonic_ns;
+  std::int64_t end = begin;
+  if (begin == 0 && trace.spans.size() > 0) {
+    begin = *std::min_element(trace.spans.begin_ns.begin(), trace.spans.begin_ns.end());
+    end = begin;
+  }
+  for (const auto& lane : refs.lanes) end = std::max(end, lane.last_ns);
+  trace.begin_ns = begin;
+  trace.end_ns = end;
+}
+
+Trace assemble(TraceBytes bytes) {
+  Trace trace;
+  const Header header = parse_process(bytes.process_json);
+  trace.process = header.process;
+  trace.integrity = bytes.integrity;
+  trace.file_bytes = bytes.bytes;
+  NameIndex names(trace.names);
+  Definitions definitions = read_definitions(bytes.process_lane, names, trace.integrity);
+  if (header.started.monotonic_ns != 0) definitions.clocks.push_back(header.started);
+  ClockMap clock(definitions.clocks, header.ticks_per_second);
+  trace.process.started_ns = header.started.monotonic_ns;
+  trace.process.unix_offset_ns = clock.unix_offset_ns();
+
+  std::uint64_t words = 0;
+  for (const Chunk& chunk : bytes.lanes) words += chunk.words;
+  References refs;
+  const std::size_t guess = words / 2;
+  SpanColumns& s = trace.spans;
+  s.begin_ns.reserve(guess);
+  s.duration_ns.reserve(guess);
+  s.name.reserve(guess);
+  s.track.reserve(guess);
+  s.parent.reserve(guess);
+  s.flags.reserve(guess);
+  refs.span_ids.reserve(guess);
+
+  LaneDecoder decoder(trace, refs, names, clock);
+  std::unordered_map<std::uint32_t, std::uint32_t> tracks;
+  for (std::size_t i = 0; i < bytes.lanes.size();) {
+    const std::uint32_t lane = bytes.lanes[i].lane;
+    std::size_t end = i;
+    while (end < bytes.lanes.size() && bytes.lanes[end].lane == lane) ++end;
+    const auto track = static_cast<std::uint32_t>(trace.tracks.size());
+    const auto thread = definitions.threads.find(lane);
+    const bool known = thread != definitions.threads.end();
+    trace.tracks.push_back(
+        {known ? thread->second.name : "", known ? thread->second.tid : 0, 0, 0});
+    tracks[lane] = track;
+    decoder.decode(std::span(bytes.lanes).subspan(i, end - i), track);
+    i = end;
+  }
+  set_extent(refs, header, trace);
+  resolve(refs, trace);
+  add_losses(bytes, definitions, tracks, clock, trace);
+  trace.integrity.in_progress = !trace.integrity.closed && process_runs(trace.process);
+  add_notes(bytes, header, trace);
+  return trace;
+}
+
+}  // namespace
+
+Result<Trace> read_segments(const std::vector<std::string>& paths) {
+  Result<TraceBytes> bytes = read_bytes(paths);
+  if (!bytes.ok()) return bytes.error();
+  return assemble(std::move(*bytes));
+}
+
+}  // namespace genscope::store
+
+namespace genscope {
+
+Result<Trace> read_trace(const std::string& path) {
+  return store::read_segments(store::segments_of(path));
+}
+
+}  // namespace genscope

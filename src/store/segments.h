@@ -1,0 +1,21 @@
+// Which files make up a trace: "trace-7-0.gst", then "trace-7-0.1.gst", ...
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "genscope/error.h"
+#include "genscope/trace.h"
+
+namespace genscope::store {
+
+// The existing segments of the trace that `path` is one of, oldest first; `path` itself if it
+// does not follow our naming.
+std::vector<std::string> segments_of(const std::string& path);
+
+// One path per trace in `folder`, sorted by name.
+std::vector<std::string> traces_in(const std::string& folder);
+
+Result<Trace> read_segments(const std::vector<std::string>& paths);
+
+}  // namespace genscope::store

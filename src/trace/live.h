@@ -1,0 +1,46 @@
+// The live file: the buffers of a recording process, in a shared mapping that outlives it.
+//
+//   0        LiveHeader, one page
+//   4096     LaneSlot x kLaneSlots          who records, and what it had to drop
+//   262 KiB  (rounded) chunk x chunk_count  64 KiB each: ChunkHeader, words (internal/hot.h)
+//
+// The recorder maps it shared; a reader copies from the file, at any time. What is in a chunk and
+// not in the trace file was recorded but not yet drained: after a crash, it is still here.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace genscope::trace {
+
+struct LiveHeader {
+  std::array<char, 8> magic = {'G', 'S', 'L', 'I', 'V', 'E', '0', '1'};
+  std::uint32_t version = 1;
+  std::uint32_t lane_slots = 0;
+  std::uint32_t chunk_count = 0;
+  std::uint32_t chunk_bytes = 0;
+  std::uint64_t chunk_offset = 0;
+  std::array<std::uint8_t, 16> trace_id{};
+  std::uint32_t pid = 0;
+  std::uint32_t reserved = 0;
+};
+
+// Drops that no chunk reports yet. `number` 0: free.
+struct alignas(64) LaneSlot {
+  std::atomic<std::uint32_t> number;
+  std::uint32_t reserved;
+  std::atomic<std::uint64_t> lost_spans;
+  std::atomic<std::uint64_t> lost_records;
+  std::atomic<std::uint64_t> lost_first_tick;
+  std::atomic<std::uint64_t> lost_last_tick;
+};
+static_assert(sizeof(LaneSlot) == 64);
+
+inline constexpr std::uint32_t kLaneSlots = 4096;
+inline constexpr std::size_t kSlotsOffset = 4096;
+inline constexpr std::size_t kChunkOffset = (kSlotsOffset + kLaneSlots * sizeof(LaneSlot) + 0xFFFF) &
+                                            ~std::size_t{0xFFFF};
+
+}  // namespace genscope::trace

@@ -1,0 +1,267 @@
+#include "trace/pack.h"
+
+#include <zstd.h>
+
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "trace/bits.h"
+
+namespace genscope::trace {
+namespace {
+
+using internal::field_of;
+using internal::has_tick;
+using internal::low_of;
+using internal::make_word;
+using internal::Op;
+using internal::op_of;
+using internal::payload_words;
+using internal::tag_of;
+
+// An op byte is the op, or one of these.
+constexpr std::uint8_t kExplicitTag = 0x10;  // | end: the tag is not the one on top of the stack
+constexpr std::uint8_t kRawWord = 0x20;      // the word stands in the payload column as it is
+// A bit-length byte: 0..40, or that | kNegative for a step back.
+constexpr std::uint8_t kNegative = 0x40;
+
+// Both sides keep this state; it is what the deltas are against.
+struct Context {
+  std::uint64_t tick = 0;  // low of the last tick
+  std::array<std::uint64_t, 64> last_value{};
+  std::uint64_t& value_of(std::uint32_t key) { return last_value[key & 63]; }
+};
+
+bool is_end(Op op) noexcept { return op == Op::end || op == Op::end_failed; }
+
+// Ops whose field is a number that varies; the others leave it 0.
+bool has_field(Op op) noexcept {
+  return op != Op::attach && op != Op::rebase && op != Op::pad && !is_end(op);
+}
+
+// Whether the columns can hold this record exactly; if not, it goes as raw words.
+bool regular(std::uint64_t word, std::uint64_t left) noexcept {
+  const Op op = op_of(word);
+  if (op == Op::pad || static_cast<unsigned>(op) > static_cast<unsigned>(Op::meta)) return false;
+  if (payload_words(word) > left) return false;
+  if ((op == Op::attach || op == Op::rebase) && field_of(word) != 0) return false;
+  return op != Op::rebase || low_of(word) == 0;
+}
+
+// Tracks base and stack through the records; what advance() and pack() share.
+struct Walker {
+  ChunkBase base;
+  OpenSpans& open;
+  void see(std::uint64_t word, std::uint64_t payload, std::size_t index) {
+    switch (op_of(word)) {
+      case Op::begin:
+        open.push(base.first_id + index, base.base_tick + low_of(word), field_of(word));
+        break;
+      case Op::end:
+      case Op::end_failed:
+        open.pop(field_of(word));
+        break;
+      case Op::rebase:
+        base.base_tick = payload;
+        break;
+      default:
+        break;
+    }
+  }
+};
+
+}  // namespace
+
+void advance(std::span<const std::uint64_t> words, const ChunkBase& base, OpenSpans& open) {
+  Walker walker{base, open};
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::uint64_t n = payload_words(words[i]);
+    if (!regular(words[i], words.size() - i - 1)) continue;
+    walker.see(words[i], n > 0 ? words[i + 1] : 0, i);
+    i += n;
+  }
+}
+
+struct Packer::Scratch {
+  std::vector<std::byte> ops, lengths, bits, fields, values, payload, joined;
+  ZSTD_CCtx* zstd = ZSTD_createCCtx();
+  ~Scratch() { ZSTD_freeCCtx(zstd); }
+};
+
+Packer::Packer() : scratch_(std::make_unique<Scratch>()) {}
+Packer::~Packer() = default;
+
+void Packer::pack(std::span<const std::uint64_t> words, const ChunkBase& base, OpenSpans& open,
+                  std::vector<std::byte>& out) {
+  Scratch& s = *scratch_;
+  for (auto* column : {&s.ops, &s.lengths, &s.bits, &s.fields, &s.values, &s.payload, &s.joined}) {
+    column->clear();
+  }
+  Context context;
+  Walker walker{base, open};
+  BitWriter bits(s.bits);
+  const auto put_payload = [&](std::uint64_t w) {
+    const auto* p = reinterpret_cast<const std::byte*>(&w);
+    s.payload.insert(s.payload.end(), p, p + 8);
+  };
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::uint64_t word = words[i];
+    const Op op = op_of(word);
+    if (!regular(word, words.size() - i - 1)) {
+      s.ops.push_back(std::byte{kRawWord});
+      put_payload(word);
+      continue;
+    }
+    std::uint8_t code = static_cast<std::uint8_t>(op);
+    if (is_end(op)) {
+      if (!open.top_is(field_of(word))) {
+        code |= kExplicitTag;
+        put_varint(s.fields, field_of(word));
+      }
+    } else if (has_field(op)) {
+      put_varint(s.fields, field_of(word));
+    }
+    s.ops.push_back(std::byte{code});
+    if (has_tick(op)) {
+      const std::uint64_t low = low_of(word);
+      const bool back = low < context.tick;
+      const std::uint64_t delta = back ? context.tick - low : low - context.tick;
+      const auto length = static_cast<unsigned>(std::bit_width(delta));
+      s.lengths.push_back(static_cast<std::byte>(length | (back ? kNegative : 0u)));
+      if (length > 1) bits.put(delta & ~(std::uint64_t{1} << (length - 1)), length - 1);
+      context.tick = low;
+    } else if (op == Op::arg) {
+      std::uint64_t& last = context.value_of(field_of(word));
+      put_varint(s.values, zigzag(static_cast<std::int64_t>(low_of(word) - last)));
+      last = low_of(word);
+    } else if (op != Op::rebase) {
+      put_varint(s.values, low_of(word));
+    } else {
+      context.tick = 0;
+    }
+    const std::uint64_t n = payload_words(word);
+    for (std::uint64_t k = 1; k <= n; ++k) put_payload(words[i + k]);
+    walker.see(word, n > 0 ? words[i + 1] : 0, i);
+    i += n;
+  }
+  bits.finish();
+
+  for (const auto* column : {&s.ops, &s.lengths, &s.fields, &s.values, &s.payload}) {
+    put_varint(out, column->size());
+    s.joined.insert(s.joined.end(), column->begin(), column->end());
+  }
+  put_varint(out, s.bits.size());
+  const std::size_t at = out.size();
+  out.resize(at + ZSTD_compressBound(s.joined.size()));
+  const std::size_t n = ZSTD_compressCCtx(s.zstd, out.data() + at, out.size() - at,
+                                          s.joined.data(), s.joined.size(), 1);
+  out.resize(at + n);  // cannot fail: the destination has the bound's size
+  out.insert(out.end(), s.bits.begin(), s.bits.end());
+}
+
+struct Unpacker::Scratch {
+  std::vector<std::byte> joined;
+  std::vector<std::uint64_t> words;
+  ZSTD_DCtx* zstd = ZSTD_createDCtx();
+  ~Scratch() { ZSTD_freeDCtx(zstd); }
+};
+
+Unpacker::Unpacker() : scratch_(std::make_unique<Scratch>()) {}
+Unpacker::~Unpacker() = default;
+
+std::span<const std::uint64_t> Unpacker::copy(std::span<const std::byte> raw) {
+  scratch_->words.resize(raw.size() / 8);
+  std::memcpy(scratch_->words.data(), raw.data(), raw.size() / 8 * 8);
+  return scratch_->words;
+}
+
+Result<std::span<const std::uint64_t>> Unpacker::unpack(std::span<const std::byte> packed,
+                                                        std::size_t word_count,
+                                                        const ChunkBase& base, OpenSpans& open) {
+  const auto bad = [](const char* what) {
+    return Error{ErrorCode::bad_data, std::string("packed chunk: ") + what};
+  };
+  Scratch& s = *scratch_;
+  ByteReader head(packed);
+  std::array<std::size_t, 5> sizes{};
+  std::size_t total = 0;
+  for (std::size_t& size : sizes) {
+    size = head.varint();
+    if (size > word_count * 10 || head.overrun()) return bad("column size out of range");
+    total += size;
+  }
+  const std::size_t bit_bytes = head.varint();
+  if (head.overrun() || bit_bytes > head.left()) return bad("bit column out of range");
+  const auto compressed = head.take(head.left() - bit_bytes);
+  BitReader bits(head.take(bit_bytes));
+  s.joined.resize(total);
+  const std::size_t n = ZSTD_decompressDCtx(s.zstd, s.joined.data(), total, compressed.data(),
+                                            compressed.size());
+  if (ZSTD_isError(n) != 0 || n != total) return bad("compressed columns are damaged");
+  std::span<const std::byte> rest(s.joined);
+  const auto next = [&](std::size_t size) {
+    ByteReader reader(rest.first(size));
+    rest = rest.subspan(size);
+    return reader;
+  };
+  ByteReader ops = next(sizes[0]), lengths = next(sizes[1]), fields = next(sizes[2]),
+             values = next(sizes[3]), payload = next(sizes[4]);
+
+  Context context;
+  Walker walker{base, open};
+  s.words.resize(word_count);
+  std::uint64_t* const words = s.words.data();
+  for (std::size_t i = 0; i < word_count;) {
+    const std::uint8_t code = ops.byte();
+    if (code == kRawWord) {
+      words[i++] = payload.word();
+      continue;
+    }
+    const Op op = static_cast<Op>(code & 15);
+    if (ops.overrun() || code > 0x1F || op == Op::pad) return bad("unknown op");
+    std::uint64_t field = 0;
+    if (is_end(op)) {
+      if ((code & kExplicitTag) != 0) {
+        field = fields.varint();
+      } else if (!open.spans().empty()) {
+        field = tag_of(open.top().id);
+      }
+    } else if (has_field(op)) {
+      field = fields.varint();
+    }
+    std::uint64_t low = 0;
+    if (has_tick(op)) {
+      const std::uint8_t length = lengths.byte();
+      const unsigned count = length & 0x3Fu;
+      if (count > 40) return bad("tick out of range");
+      const std::uint64_t delta =
+          count == 0 ? 0 : std::uint64_t{1} << (count - 1) | bits.get(count - 1);
+      low = (length & kNegative) != 0 ? context.tick - delta : context.tick + delta;
+      context.tick = low;
+    } else if (op == Op::arg) {
+      std::uint64_t& last = context.value_of(static_cast<std::uint32_t>(field));
+      low = last + static_cast<std::uint64_t>(unzigzag(values.varint()));
+      last = low;
+    } else if (op != Op::rebase) {
+      low = values.varint();
+    } else {
+      context.tick = 0;
+    }
+    if (field > internal::kFieldMask || low > internal::kLowMask) return bad("value out of range");
+    const std::uint64_t word = make_word(op, static_cast<std::uint32_t>(field), low);
+    const std::uint64_t extra = payload_words(word);
+    if (extra > word_count - i - 1) return bad("record longer than its chunk");
+    words[i] = word;
+    for (std::uint64_t k = 1; k <= extra; ++k) words[i + k] = payload.word();
+    walker.see(word, extra > 0 ? words[i + 1] : 0, i);
+    i += 1 + extra;
+  }
+  if (ops.overrun() || lengths.overrun() || fields.overrun() || values.overrun() ||
+      payload.overrun() || bits.overrun()) {
+    return bad("a column ends too early");
+  }
+  return std::span<const std::uint64_t>(s.words);
+}
+
+}  // namespace genscope::trace

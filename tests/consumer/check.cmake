@@ -1,0 +1,29 @@
+# cmake -D MODE=installed|subdirectory ... -P check.cmake   (see tests/CMakeLists.txt)
+#   installed     install genscope into a fresh prefix, then configure, build and run the
+#                 consumer against that prefix
+#   subdirectory  the consumer embeds the sources; nothing but the library is built
+set(work "${GENSCOPE_BINARY_DIR}/consumer/${MODE}")
+set(arguments -G "${GENERATOR}" -D CMAKE_C_COMPILER=${C_COMPILER}
+    -D CMAKE_CXX_COMPILER=${CXX_COMPILER} "-DCMAKE_CXX_FLAGS=${FLAGS}")
+
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+if(MODE STREQUAL "installed")
+  file(REMOVE_RECURSE "${work}")
+  run(${CMAKE_COMMAND} --install "${GENSCOPE_BINARY_DIR}" --prefix "${work}/prefix")
+  list(APPEND arguments -D CMAKE_PREFIX_PATH=${work}/prefix)
+else()
+  # Kept between runs, and through the compiler cache: it compiles the whole library.
+  list(APPEND arguments -D GENSCOPE_SOURCE_DIR=${GENSCOPE_SOURCE_DIR})
+  if(LAUNCHER)
+    list(APPEND arguments -D CMAKE_C_COMPILER_LAUNCHER=${LAUNCHER}
+         -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER})
+  endif()
+endif()
+
+run(${CMAKE_COMMAND} -S "${CMAKE_CURRENT_LIST_DIR}" -B "${work}/build" ${arguments})
+run(${CMAKE_COMMAND} --build "${work}/build" --target consumer)
+set(ENV{GENSCOPE_OUT} "${work}/runs")
+run("${work}/build/consumer")
