@@ -24,7 +24,8 @@ struct StageRow {
   // Duration less what direct children cover. Children of a thread's stack span are the stack
   // spans in it, so that over all rows no instant of a thread's stack counts twice; detached
   // children and those on other tracks run beside it and take nothing. Of a detached span it is
-  // what none of its direct children covers.
+  // what none of its direct children covers, and of a session, which spans its whole process, the
+  // time in which no thread of the process was in any other span.
   std::int64_t self_ns = 0;
   double share = 0;  // total_ns / wall_ns of the run; above 1 when threads overlap; 0 if wall is 0
   // Nearest rank; all 0 when `count` is 0.
@@ -51,7 +52,7 @@ struct TrackRow {
   std::uint32_t tid = 0;  // 0 for a named track
   std::string name;
   std::uint64_t spans = 0;
-  std::int64_t busy_ns = 0;                // covered by at least one of its spans
+  std::int64_t busy_ns = 0;                // covered by at least one span that is not a session
   std::int64_t first_ns = 0, last_ns = 0;  // of its spans, since Analysis::begin_ns
   std::uint64_t lost_spans = 0, lost_records = 0;
 };

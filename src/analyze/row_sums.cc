@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analyze/sessions.h"
 #include "analyze/track_order.h"
 
 namespace genscope::analysis {
@@ -10,11 +11,17 @@ namespace {
 class Pass {
  public:
   Pass(const Trace& trace, const std::vector<std::uint32_t>& row_of, std::vector<RowSums>& sums)
-      : spans_(trace.spans), row_of_(row_of), sums_(sums), covered_(sums.size()), order_(trace) {}
+      : trace_(trace),
+        spans_(trace.spans),
+        row_of_(row_of),
+        sums_(sums),
+        covered_(sums.size()),
+        order_(trace) {}
 
   void run() {
     for (std::size_t place = 0; place < spans_.size(); ++place) visit(order_[place]);
     take_loose_children();
+    take_roots_from_sessions(trace_, order_, row_of_, sums_);
   }
 
  private:
@@ -99,6 +106,7 @@ class Pass {
     }
   }
 
+  const Trace& trace_;
   const SpanColumns& spans_;
   const std::vector<std::uint32_t>& row_of_;
   std::vector<RowSums>& sums_;

@@ -121,6 +121,34 @@ TEST(Stages, OverlappingDetachedSpansEachCount) {
   EXPECT_EQ(row(a, "request").count, 3u);
 }
 
+TEST(Stages, ASessionKeepsTheTimeInWhichNoThreadRecorded) {
+  TraceBuilder t;
+  const auto other = t.track("worker", 7);
+  t.span("session", SpanKind::session, 0, 100, {.flags = kSpanDetached});
+  const auto stage = t.span("stage", SpanKind::stage, 10, 30);
+  t.span("part", SpanKind::block, 10, 30, {.parent = stage});
+  t.span("stage", SpanKind::stage, 70, 20);
+  t.span("task", SpanKind::task, 20, 30, {.track = other});
+  t.span("task", SpanKind::task, 95, 30, {.track = other});
+  const Analysis a = analyze(make_run(t.trace()));
+  // Covered: 10..50, 70..90, 95..100.
+  EXPECT_EQ(row(a, "session").self_ns, 35);
+  EXPECT_EQ(row(a, "session").total_ns, 100);
+}
+
+TEST(Stages, ASpanIsUnderTheSessionThatBeganLast) {
+  TraceBuilder t;
+  const auto other = t.track("worker", 7);
+  t.span("one", SpanKind::session, 0, 100, {.flags = kSpanDetached});
+  t.span("a", SpanKind::stage, 10, 10);
+  t.span("two", SpanKind::session, 200, 100, {.flags = kSpanDetached});
+  t.span("a", SpanKind::stage, 210, 20);
+  t.span("b", SpanKind::stage, 220, 20, {.track = other});
+  const Analysis a = analyze(make_run(t.trace()));
+  EXPECT_EQ(row(a, "one").self_ns, 90);
+  EXPECT_EQ(row(a, "two").self_ns, 70);
+}
+
 TEST(Stages, UnfinishedSpansAreCountedApartButCoverTime) {
   TraceBuilder t;
   const auto parent = t.span("session", SpanKind::session, 0, 100, {.flags = kSpanUnfinished});

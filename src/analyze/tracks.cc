@@ -18,12 +18,18 @@ struct Seen {
 
 std::vector<Seen> look_at(const Trace& trace) {
   std::vector<Seen> seen(trace.tracks.size());
+  std::vector<std::uint8_t> is_session(trace.names.size());
+  for (std::size_t n = 0; n < is_session.size(); ++n) {
+    is_session[n] = trace.names[n].kind == SpanKind::session ? 1 : 0;
+  }
   const SpanColumns& spans = trace.spans;
   for (std::size_t i = 0; i < spans.size(); ++i) {
     Seen& track = seen[spans.track[i]];
     const Interval here = interval(spans.begin_ns[i], spans.duration_ns[i]);
     ++track.spans;
-    track.busy_ns = add(track.busy_ns, track.coverage.add(here));
+    if (is_session[spans.name[i]] == 0) {
+      track.busy_ns = add(track.busy_ns, track.coverage.add(here));
+    }
     track.first_ns = std::min(track.first_ns, here.begin);
     track.last_ns = std::max(track.last_ns, here.end);
   }

@@ -24,6 +24,13 @@ TEST(Tracks, BusyIsTheTimeCoveredNotTheSum) {
   EXPECT_EQ(a.tracks[0].last_ns, 210);
 }
 
+TEST(Tracks, ASessionIsNotWork) {
+  TraceBuilder t;
+  t.span("session", SpanKind::session, 0, 100, {.flags = kSpanDetached});
+  t.span("stage", SpanKind::stage, 40, 10);
+  EXPECT_EQ(analyze(make_run(t.trace())).tracks.at(0).busy_ns, 10);
+}
+
 TEST(Tracks, SilentOnesAreLeftOutUnlessTheyLostSomething) {
   TraceBuilder t;
   t.span("a", SpanKind::stage, 0, 1);

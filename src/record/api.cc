@@ -195,20 +195,17 @@ void end_slow(std::uint64_t id) noexcept {
 
 inline namespace on {
 
-Span::Span(SpanKind kind, std::string_view name, Args args) noexcept {
-  if (off()) return;
+Handle begin_scoped(SpanKind kind, std::string_view name, Args args) noexcept {
+  if (off()) return {};
   internal::Lane& lane = internal::t_lane;
   if (args.size() == 0 && lane.state != nullptr && lane.state->names != nullptr) {
     // The thread has used this name before: no need for the slow path.
     Site site{nullptr, kind, {lane.state->names->find(kind, name)}};
-    if (site.id.load(std::memory_order_relaxed) != 0) {
-      id_ = internal::begin(site);
-      return;
-    }
+    if (site.id.load(std::memory_order_relaxed) != 0) return Handle(internal::begin(site));
   }
   LaneWriter writer(LaneWriter::span);
-  if (!writer.ready()) return;
-  id_ = begin_sync(writer, writer.intern(kind, name), args.begin(), args.size());
+  if (!writer.ready()) return {};
+  return Handle(begin_sync(writer, writer.intern(kind, name), args.begin(), args.size()));
 }
 
 void Handle::arg(const Arg& arg) const noexcept {

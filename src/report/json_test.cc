@@ -37,12 +37,16 @@ void check(const Json& value, const Json& schema, const std::string& path) {
     for (const Json& type : types) fits |= is_type(value, type);
     EXPECT_TRUE(fits) << path << " is " << value.dump();
   }
-  if (schema.contains("const")) EXPECT_EQ(value, schema["const"]) << path;
+  if (schema.contains("const")) {
+    EXPECT_EQ(value, schema["const"]) << path;
+  }
   if (schema.contains("enum")) {
     EXPECT_NE(std::find(schema["enum"].begin(), schema["enum"].end(), value), schema["enum"].end())
         << path << " is " << value.dump();
   }
-  if (schema.contains("minimum") && value.is_number()) EXPECT_GE(value, schema["minimum"]) << path;
+  if (schema.contains("minimum") && value.is_number()) {
+    EXPECT_GE(value, schema["minimum"]) << path;
+  }
   if (value.is_array() && schema.contains("items")) {
     for (const Json& item : value) check(item, schema["items"], path + "[]");
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -122,6 +123,26 @@ std::string shorten(std::string_view text, std::size_t limit) {
   std::string tail;
   for (; from < characters.size(); ++from) tail += characters[from].bytes;
   return head + std::string(kEllipsis) + tail;
+}
+
+std::string wrap(std::string_view text, std::size_t limit) {
+  std::string out;
+  std::string line;
+  bool empty = true;  // apart from its indent
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    if (!empty && columns(line) + 1 + columns(word) > limit) {
+      out += line + "\n";
+      line = "  ";
+      empty = true;
+    }
+    if (!empty) line += ' ';
+    line += word;
+    empty = false;
+    at = end + 1;
+  }
+  return out + line;
 }
 
 std::string csv_field(std::string_view text) {

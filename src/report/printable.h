@@ -22,6 +22,10 @@ std::size_t columns(std::string_view text);
 // At most `limit` columns of printable text: the middle gives way to an ellipsis.
 std::string shorten(std::string_view text, std::size_t limit);
 
+// Printable text broken at spaces into lines of at most `limit` columns, where words allow it;
+// lines after the first are indented by two.
+std::string wrap(std::string_view text, std::size_t limit);
+
 // A field of a CSV file as in RFC 4180: quoted when it must be, quotes doubled.
 std::string csv_field(std::string_view text);
 

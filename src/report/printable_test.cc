@@ -40,6 +40,13 @@ TEST(Printable, CountsColumnsNotBytes) {
   EXPECT_EQ(printable(shorter), shorter) << "no character was cut";
 }
 
+TEST(Printable, WrapsAtSpaces) {
+  EXPECT_EQ(wrap("one two three", 20), "one two three");
+  EXPECT_EQ(wrap("one two three", 8), "one two\n  three");
+  EXPECT_EQ(wrap("  indented text", 10), "  indented\n  text");
+  EXPECT_EQ(wrap("unbreakable", 4), "unbreakable");
+}
+
 TEST(Printable, CsvFieldsAreQuotedOnlyWhenNeeded) {
   EXPECT_EQ(csv_field("plain name"), "plain name");
   EXPECT_EQ(csv_field("a,b"), "\"a,b\"");

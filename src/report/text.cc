@@ -51,6 +51,8 @@ class TextReport {
   }
 
   void line(const std::string& text) { out_ += text + "\n"; }
+  void sentence(const std::string& text) { line(rep::wrap(text, width_)); }
+  void warning(const std::string& text) { line(styled(rep::wrap(text, width_), kYellow)); }
   void heading(const char* text) { line("\n" + styled(text, kBold)); }
 
   void field(const char* label, const std::string& value) {
@@ -132,7 +134,7 @@ class TextReport {
                           rep::duration(s.p95_ns), rep::duration(s.max_ns));
     }
     if (s.first_ratio > 0) text += fmt::format(", first ratio {:.3g}", s.first_ratio);
-    line(text);
+    sentence(text);
   }
 
   void tracks() {
@@ -191,14 +193,12 @@ class TextReport {
       text += fmt::format(" ({:.3g} bytes per span)",
                           static_cast<double>(r.bytes) / static_cast<double>(r.spans));
     }
-    line(text);
+    sentence(text);
     const bool lost = r.lost_spans + r.lost_records > 0;
-    for (const std::string& sentence : rep::loss_sentences(analysis_)) {
-      line(lost ? styled(sentence, kYellow) : sentence);
+    for (const std::string& loss : rep::loss_sentences(analysis_)) {
+      lost ? warning(loss) : sentence(loss);
     }
-    for (const std::string& sentence : rep::integrity_sentences(run_)) {
-      line(styled(sentence, kYellow));
-    }
+    for (const std::string& damage : rep::integrity_sentences(run_)) warning(damage);
   }
 
   const Run& run_;

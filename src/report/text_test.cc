@@ -27,7 +27,7 @@ TEST(TextReport, ShowsWhatRanAndWhereTimeWent) {
   EXPECT_THAT(text, ContainsRegex("denoise +stage +1 +600ms +0ns +60.0%"));
   EXPECT_THAT(text, HasSubstr("2 steps: first 400 ms, median of the rest 200 ms, p95 400 ms, max "
                               "400 ms, first ratio 2"));
-  EXPECT_THAT(text, ContainsRegex("main +4242 +4242 +6 +1.00s +0"));
+  EXPECT_THAT(text, ContainsRegex("main +4242 +4242 +6 +900ms +0"));
   EXPECT_THAT(text, ContainsRegex("loss +2 +0.5 +0.25 +0.25 +0.375 +0.5"));
   EXPECT_THAT(text, HasSubstr("(100 bytes per span)"));
   EXPECT_THAT(text, HasSubstr("nothing was dropped"));
@@ -47,8 +47,6 @@ TEST(TextReport, FitsItsWidth) {
   for (const int width : {60, 80, 100, 140}) {
     std::istringstream lines(text_of(run, {.width = width}));
     for (std::string line; std::getline(lines, line);) {
-      if (line.find(' ') == std::string::npos || line.find("process ") == 0) continue;
-      if (line.find("steps:") != std::string::npos) continue;
       EXPECT_LE(report::columns(line), static_cast<std::size_t>(width)) << line;
     }
   }

@@ -53,7 +53,8 @@ std::vector<std::string> segments_of(const std::string& path) {
   fs::path folder = p.parent_path();
   if (folder.empty()) folder = ".";
   std::vector<std::string> out;
-  for (const auto& [number, file] : scan(folder)[name->stem]) out.push_back(file);
+  auto found = scan(folder);
+  for (const auto& [number, file] : found[name->stem]) out.push_back(file);
   if (out.empty()) out.push_back(path);
   return out;
 }

@@ -36,6 +36,11 @@ class Track {
  public:
   constexpr Track() = default;
   explicit Track(std::string_view name) noexcept;
+  static constexpr Track from_id(std::uint32_t id) noexcept {
+    Track track;
+    track.id_ = id;
+    return track;
+  }
   std::uint32_t id() const noexcept { return id_; }
 
  private:
@@ -51,6 +56,9 @@ struct Under {
 // Opens a detached span. End it with end(), once, on any thread.
 Handle begin(SpanKind kind, std::string_view name, Under under = {}, Args args = {}) noexcept;
 Handle begin(Site& site, Under under = {}, Args args = {}) noexcept;
+// Opens a scoped span without an object: for bindings of other languages, which must end it on
+// this thread in the order that scopes would give.
+Handle begin_scoped(SpanKind kind, std::string_view name, Args args = {}) noexcept;
 void end(Handle span) noexcept;
 // Ends it as failed: the report counts it so.
 void end_failed(Handle span) noexcept;
@@ -111,7 +119,8 @@ class Span {
     id_ = lane.id_base + internal::address(first) / 8;
   }
 
-  Span(SpanKind kind, std::string_view name, Args args = {}) noexcept;
+  Span(SpanKind kind, std::string_view name, Args args = {}) noexcept
+      : id_(begin_scoped(kind, name, args).id()) {}
   explicit Span(std::string_view name, Args args = {}) noexcept
       : Span(SpanKind::function, name, args) {}
   // Detached, see above.

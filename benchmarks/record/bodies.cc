@@ -1,0 +1,108 @@
+#include "record/bodies.h"
+
+#include <array>
+#include <string>
+
+#include <genscope/record.h>
+
+namespace bench {
+
+using genscope::internal::fast_ticks;
+
+void empty_loop(std::uint64_t n) {
+  while (n-- > 0) clobber();
+}
+
+void tsc_pair(std::uint64_t n) {
+  while (n-- > 0) {
+    const std::uint64_t a = fast_ticks();
+    clobber();
+    const std::uint64_t b = fast_ticks();
+    asm volatile("" ::"r"(a), "r"(b));
+  }
+}
+
+void tsc_and_store(std::uint64_t n) {
+  struct alignas(32) Record {
+    std::uint64_t begin, end, name, parent;
+  };
+  static thread_local std::array<Record, 1 << 15> ring;
+  std::size_t at = 0;
+  while (n-- > 0) {
+    const std::uint64_t a = fast_ticks();
+    clobber();
+    const std::uint64_t b = fast_ticks();
+    ring[at++ & (ring.size() - 1)] = {a, b, 7, 1};
+    clobber();
+  }
+}
+
+void static_span(std::uint64_t n) {
+  while (n-- > 0) {
+    GENSCOPE_STAGE("denoise_step");
+    clobber();
+  }
+}
+
+void span_with_arguments(std::uint64_t n) {
+  while (n-- > 0) {
+    GENSCOPE_STAGE("denoise_step", GENSCOPE_ARG("step", n), GENSCOPE_ARG("tokens", n * 3));
+    clobber();
+  }
+}
+
+void dynamic_span(std::uint64_t n) {
+  static const auto names = [] {
+    std::array<std::string, 16> list;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      list[i] = "transformer.block." + std::to_string(i) + ".attn";
+    }
+    return list;
+  }();
+  while (n-- > 0) {
+    const genscope::Span span(names[n & 15]);
+    clobber();
+  }
+}
+
+void numbered_step(std::uint64_t n) {
+  while (n-- > 0) {
+    const genscope::Step step(static_cast<std::int64_t>(n & 63));
+    clobber();
+  }
+}
+
+void detached_span(std::uint64_t n) {
+  static constinit genscope::Site site{"request", genscope::SpanKind::request, {0}};
+  while (n-- > 0) {
+    const genscope::Handle handle = genscope::begin(site);
+    clobber();
+    genscope::end(handle);
+  }
+}
+
+std::vector<double> latencies(Body body, std::size_t n) {
+  std::vector<double> out;
+  out.reserve(n);
+  for (std::size_t i = 0; i < n / 10; ++i) {
+    body(1);
+    irregular_work();
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint64_t a = fast_ticks();
+    body(1);
+    out.push_back(static_cast<double>(fast_ticks() - a));
+    irregular_work();
+  }
+  return out;
+}
+
+double tick_ns() {
+  const std::uint64_t t0 = fast_ticks(), c0 = clock_ns(CLOCK_MONOTONIC);
+  while (clock_ns(CLOCK_MONOTONIC) - c0 < 20'000'000) {
+  }
+  const std::uint64_t t1 = fast_ticks(), c1 = clock_ns(CLOCK_MONOTONIC);
+  return static_cast<double>(c1 - c0) / static_cast<double>(t1 - t0);
+}
+
+}  // namespace bench

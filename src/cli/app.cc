@@ -1,0 +1,121 @@
+#include "cli/app.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <new>
+
+#include <genscope/version.h>
+
+#include "cli/exit_code.h"
+#include "cli/output.h"
+#include "cli/suggest.h"
+
+namespace genscope::cli {
+namespace {
+
+const CLI::App& parsed_command(const CLI::App& app) {
+  const auto parsed = app.get_subcommands();
+  return parsed.empty() ? app : *parsed.front();
+}
+
+// Names of the options that could have been meant, with their dashes.
+std::vector<std::string> known_options(const CLI::App& app) {
+  std::vector<std::string> known;
+  for (const CLI::App* place : {&app, &parsed_command(app)}) {
+    for (const CLI::Option* option : place->get_options()) {
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
+  }
+  return known;
+}
+
+std::string explain_unknown(const CLI::App& app) {
+  const std::vector<std::string> left = app.remaining(true);
+  const std::string word = left.empty() ? "" : left.front().substr(0, left.front().find('='));
+  const bool is_option = word.starts_with("-");
+  const bool is_command = !is_option && app.get_subcommands().empty();
+  std::vector<std::string> known;
+  if (is_option) known = known_options(app);
+  if (is_command) {
+    for (const CLI::App* command : app.get_subcommands({})) known.push_back(command->get_name());
+  }
+  const char* what = is_option ? "unknown option" : is_command ? "unknown command" : "unexpected";
+  const std::string meant = nearest(word, known);
+  return fmt::format("{} '{}'{}", what, word,
+                     meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant));
+}
+
+std::string help_hint(const CLI::App& app) {
+  const CLI::App& command = parsed_command(app);
+  return &command == &app ? "genscope --help"
+                          : fmt::format("genscope {} --help", command.get_name());
+}
+
+int usage_error(const CLI::App& app, const std::string& message) {
+  return fail({ErrorCode::invalid_argument, fmt::format("{}\nSee `{}`.", message, help_hint(app))});
+}
+
+int run_command(Command& command, const Globals& globals) {
+  try {
+    const Result<int> code = command.run(globals);
+    return code ? *code : fail(code.error());
+  } catch (const BrokenPipe&) {
+    return kFine;
+  } catch (const OutputFailure& failure) {
+    return fail(failure.error);
+  } catch (const std::bad_alloc&) {
+    return fail({ErrorCode::no_space, "out of memory"});
+  }
+}
+
+void add_globals(CLI::App& app, Globals& globals) {
+  app.set_help_flag("-h,--help", "Show this help");
+  app.set_version_flag("--version", "genscope " GENSCOPE_VERSION_STRING, "Show the version");
+  app.add_flag("--quiet", globals.quiet, "Print results and errors only");
+  app.add_option("--color", globals.color, "auto, always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
+      ->type_name("WHEN")
+      ->capture_default_str();
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<Command>> all_commands() {
+  std::vector<std::unique_ptr<Command>> commands;
+  commands.push_back(make_report());
+  commands.push_back(make_demo());
+  return commands;
+}
+
+int run_app(int argc, const char* const* argv, std::vector<std::unique_ptr<Command>> commands) {
+  constexpr std::size_t kColumn = 28;
+  CLI::App app("genscope shows where a generative-AI pipeline spends its time.", "genscope");
+  app.get_formatter()->column_width(kColumn);
+  app.fallthrough();
+  Globals globals;
+  add_globals(app, globals);
+  app.footer(std::string("`genscope COMMAND --help` describes a command.\n\n") + kExitCodesHelp);
+  for (const auto& command : commands) {
+    CLI::App* sub = app.add_subcommand(command->name(), command->summary());
+    sub->set_help_flag("-h,--help", "Show this help");
+    command->add_options(*sub);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& done) {  // --help, --version
+    return app.exit(done);
+  } catch (const CLI::ExtrasError&) {
+    return usage_error(app, explain_unknown(app));
+  } catch (const CLI::ParseError& error) {
+    return usage_error(app, error.what());
+  }
+  for (const auto& command : commands) {
+    if (app.got_subcommand(command->name())) return run_command(*command, globals);
+  }
+  std::cerr << app.help();
+  return kBadInput;
+}
+
+}  // namespace genscope::cli

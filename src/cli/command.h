@@ -1,0 +1,40 @@
+// Command: one subcommand of genscope. A command is thin: it reads its options, calls the public
+// API and prints; what it knows about the domain belongs below it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <genscope/error.h>
+
+namespace CLI {
+class App;
+}
+
+namespace genscope::cli {
+
+// Options before or after any subcommand.
+struct Globals {
+  bool quiet = false;          // results and errors only
+  std::string color = "auto";  // auto, always, never
+};
+
+class Command {
+ public:
+  virtual ~Command() = default;
+  virtual const char* name() const = 0;
+  virtual const char* summary() const = 0;  // one line of `genscope --help`
+  // Adds options, positionals and the footer; what they set is kept in this object.
+  virtual void add_options(CLI::App& app) = 0;
+  // The exit code, or what went wrong.
+  virtual Result<int> run(const Globals& globals) = 0;
+};
+
+std::unique_ptr<Command> make_report();
+std::unique_ptr<Command> make_demo();
+
+// In the order of `genscope --help`.
+std::vector<std::unique_ptr<Command>> all_commands();
+
+}  // namespace genscope::cli

@@ -1,0 +1,117 @@
+// genscope demo
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+
+#include <genscope/analyze.h>
+#include <genscope/report.h>
+#include <genscope/store.h>
+
+#include "cli/child.h"
+#include "cli/command.h"
+#include "cli/exit_code.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+
+namespace genscope::cli {
+namespace {
+
+// A new directory <out>/<YYYYmmdd-HHMMSS>-demo-<pid>.
+Result<std::string> make_run_directory() {
+  const char* configured = std::getenv("GENSCOPE_OUT");
+  const std::filesystem::path out =
+      configured != nullptr && *configured != '\0' ? configured : "genscope-runs";
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  const auto path = out / fmt::format("{:%Y%m%d-%H%M%S}-demo-{}", local, getpid());
+  std::error_code failed;
+  std::filesystem::create_directories(path, failed);
+  if (!failed) return path.string();
+  const bool denied = failed == std::errc::permission_denied;
+  return Error{denied ? ErrorCode::permission : ErrorCode::io,
+               fmt::format("cannot make {}: {}; set GENSCOPE_OUT to a folder that can be written",
+                           path.string(), failed.message())};
+}
+
+class Demo final : public Command {
+ public:
+  const char* name() const override { return "demo"; }
+  const char* summary() const override { return "Profile the workload that ships with genscope"; }
+
+  void add_options(CLI::App& app) override {
+    app.add_option("ARGS", arguments_, "After --: arguments of tinydiff, the workload")
+        ->type_name("");
+    app.add_flag("--json", json_, "Print the report as JSON; the workload prints to stderr");
+    app.footer(
+        std::string("Runs tinydiff, a small diffusion pipeline on the CPU, under a new run\n"
+                    "directory in $GENSCOPE_OUT (default ./genscope-runs), and shows what was\n"
+                    "recorded. Its picture goes into that directory.\n\n"
+                    "Examples:\n"
+                    "  genscope demo\n"
+                    "  genscope demo -- --arch unet --steps 20 --threads 2\n\n"
+                    "If tinydiff fails, its exit code is passed on (128+signal).\n\n") +
+        kExitCodesHelp);
+  }
+
+  Result<int> run(const Globals& globals) override {
+    const Result<std::string> program = find_program("tinydiff");
+    if (!program) return program.error();
+    const Result<std::string> directory = make_run_directory();
+    if (!directory) return directory.error();
+
+    // The picture goes beside the trace, unless the arguments say otherwise.
+    std::vector<std::string> command = {*program, "--out", *directory + "/"};
+    command.insert(command.end(), arguments_.begin(), arguments_.end());
+    ChildOptions child;
+    child.environment = {{"GENSCOPE_RUN_DIR", *directory}};
+    if (json_) child.output = ChildOptions::Stdout::to_stderr;
+    if (globals.quiet) child.output = ChildOptions::Stdout::discard;
+    const Result<int> code = run_child(command, child);
+    if (!code) return code.error();
+    return show(*directory, *code, globals);
+  }
+
+ private:
+  // Prints what was recorded, even of a workload that failed.
+  Result<int> show(const std::string& directory, int child_code, const Globals& globals) const {
+    const Result<genscope::Run> run = read_run(directory);
+    if (!run) {
+      if (child_code == 0) return run.error();
+      std::error_code ignored;
+      std::filesystem::remove(directory, ignored);  // only if it is empty
+      return child_code;
+    }
+    const Analysis analysis = analyze(*run);
+    Result<Output> output = Output::open("-");
+    if (!output) return output.error();
+    const Sink sink = output->sink();
+    if (json_) {
+      report_json(*run, analysis, sink);
+    } else {
+      report_text(*run, analysis, {.width = output_width(), .color = use_color(globals.color)},
+                  sink);
+      sink(fmt::format("\nRecorded in {}\nTo see it again: genscope report {}\n", directory,
+                       directory));
+    }
+    if (child_code != 0) {
+      std::fprintf(stderr, "genscope: tinydiff exited with code %d\n", child_code);
+      return child_code;
+    }
+    return analysis.recorder.spans > 0 ? kFine : kNothingMeasured;
+  }
+
+  std::vector<std::string> arguments_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_demo() { return std::make_unique<Demo>(); }
+
+}  // namespace genscope::cli

@@ -1,0 +1,8 @@
+// genscope, the command.
+#include "cli/app.h"
+#include "cli/output.h"
+
+int main(int argc, char** argv) {
+  genscope::cli::clean_up_on_signals();
+  return genscope::cli::run_app(argc, argv, genscope::cli::all_commands());
+}

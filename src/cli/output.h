@@ -1,0 +1,49 @@
+// Output: where a command writes its result, stdout or a file that appears whole or not at all.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <genscope/error.h>
+#include <genscope/report.h>
+
+namespace genscope::cli {
+
+// Thrown by a sink to leave a report early; main() catches both.
+struct BrokenPipe {};  // nobody reads any more: not an error
+struct OutputFailure {
+  Error error;
+};
+
+class Output {
+ public:
+  // "-" is stdout. A regular file is written beside its place under another name and moved there
+  // by commit(); a device or pipe is written directly.
+  static Result<Output> open(const std::string& path);
+
+  Output(Output&& other) noexcept;
+  Output& operator=(Output&&) = delete;
+  ~Output();  // without commit() nothing is left behind
+
+  bool is_stdout() const noexcept { return path_ == "-"; }
+  // Throws BrokenPipe or OutputFailure. Valid as long as this object.
+  Sink sink();
+  Status commit();
+
+ private:
+  Output(std::string path, std::string target, std::string temporary, int fd)
+      : path_(std::move(path)),
+        target_(std::move(target)),
+        temporary_(std::move(temporary)),
+        fd_(fd) {}
+
+  std::string path_;       // as the user gave it, for messages
+  std::string target_;     // where it goes, links followed
+  std::string temporary_;  // empty: written directly
+  int fd_ = -1;
+};
+
+// Makes Ctrl-C and SIGTERM remove an unfinished file and exit with 128 + signal.
+void clean_up_on_signals();
+
+}  // namespace genscope::cli

@@ -1,0 +1,82 @@
+// genscope report
+#include <CLI/CLI.hpp>
+
+#include <genscope/analyze.h>
+#include <genscope/report.h>
+#include <genscope/store.h>
+
+#include "cli/command.h"
+#include "cli/exit_code.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+
+namespace genscope::cli {
+namespace {
+
+class Report final : public Command {
+ public:
+  const char* name() const override { return "report"; }
+  const char* summary() const override { return "Show a recorded run: stages, steps, threads"; }
+
+  void add_options(CLI::App& app) override {
+    app.add_option("RUN", run_, "Run directory, or one trace file")->required()->type_name("");
+    app.add_option("-f,--format", format_, "text, json or csv")
+        ->check(CLI::IsMember({"text", "json", "csv"}).description(""))
+        ->type_name("FORMAT")
+        ->capture_default_str();
+    app.add_flag("--json", json_, "Short for --format json");
+    app.add_option("-o,--output", output_, "Write to this file, whole or not at all; - is stdout")
+        ->type_name("PATH")
+        ->capture_default_str();
+    app.add_flag("--spans", spans_, "Every span, one per line, instead of the summary");
+    app.footer(std::string("Examples:\n"
+                           "  genscope report genscope-runs/20260101-120000-demo-4242\n"
+                           "  genscope report RUN -f json | jq '.stages[0]'\n"
+                           "  genscope report RUN --spans -f csv -o spans.csv\n\n") +
+               kExitCodesHelp);
+  }
+
+  Result<int> run(const Globals& globals) override {
+    if (json_) format_ = "json";
+    const Result<genscope::Run> run = read_run(run_);
+    if (!run) return run.error();
+    const Analysis analysis = analyze(*run);
+    Result<Output> output = Output::open(output_);
+    if (!output) return output.error();
+    write(*run, analysis, globals, *output);
+    if (const Status done = output->commit(); !done) return done.error();
+    const RecorderSummary& r = analysis.recorder;
+    if (r.spans + r.events + r.counters > 0) return kFine;
+    if (!globals.quiet) std::fprintf(stderr, "genscope: nothing was measured in this run\n");
+    return kNothingMeasured;
+  }
+
+ private:
+  void write(const genscope::Run& run, const Analysis& analysis, const Globals& globals,
+             Output& output) const {
+    const Sink sink = output.sink();
+    if (format_ == "json") {
+      (spans_ ? spans_json : report_json)(run, analysis, sink);
+    } else if (format_ == "csv") {
+      (spans_ ? spans_csv : report_csv)(run, analysis, sink);
+    } else if (spans_) {
+      spans_text(run, analysis, sink);
+    } else {
+      const bool color =
+          globals.color == "auto" && !output.is_stdout() ? false : use_color(globals.color);
+      report_text(run, analysis, {.width = output_width(), .color = color}, sink);
+    }
+  }
+
+  std::string run_;
+  std::string format_ = "text";
+  std::string output_ = "-";
+  bool json_ = false;
+  bool spans_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_report() { return std::make_unique<Report>(); }
+
+}  // namespace genscope::cli

@@ -1,0 +1,14 @@
+// What stdout can show.
+#pragma once
+
+#include <string>
+
+namespace genscope::cli {
+
+// Columns of the terminal, of $COLUMNS, or 120 when neither says.
+int output_width();
+
+// Whether to colour stdout for `choice` auto, always or never; auto heeds NO_COLOR and TERM=dumb.
+bool use_color(const std::string& choice);
+
+}  // namespace genscope::cli
