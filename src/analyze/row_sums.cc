@@ -77,6 +77,7 @@ class Pass {
   }
 
   void take_from_parent(std::size_t span, std::uint32_t parent, Interval here) {
+    if (is_process_wide(trace_, parent)) return;  // see take_roots_from_sessions
     if (has(parent, kSpanDetached)) {
       loose_.push_back(static_cast<std::uint32_t>(span));
     } else if (!has(span, kSpanDetached) && spans_.track[span] == spans_.track[parent]) {

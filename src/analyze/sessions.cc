@@ -7,11 +7,10 @@
 namespace genscope::analysis {
 namespace {
 
-bool is_root(const Trace& trace, std::size_t span) { return trace.spans.parent[span] >= span; }
-
-bool is_process_wide(const Trace& trace, std::size_t span) {
-  return trace.kind(span) == SpanKind::session && is_root(trace, span) &&
-         (trace.spans.flags[span] & kSpanDetached) != 0;
+// Without a parent, or directly under a session.
+bool is_outermost(const Trace& trace, std::size_t span) {
+  const std::uint32_t parent = trace.spans.parent[span];
+  return parent >= span || is_process_wide(trace, parent);
 }
 
 std::vector<std::uint32_t> find_sessions(const Trace& trace) {
@@ -60,7 +59,7 @@ class RootMerge {
   void push_from(TrackOrder::Stretch rest) {
     while (rest.first < rest.last) {
       const std::size_t span = order_[rest.first];
-      if (is_root(trace_, span) && !is_process_wide(trace_, span)) {
+      if (is_outermost(trace_, span) && !is_process_wide(trace_, span)) {
         heads_.push({trace_.spans.begin_ns[span], rest});
         return;
       }
@@ -74,6 +73,11 @@ class RootMerge {
 };
 
 }  // namespace
+
+bool is_process_wide(const Trace& trace, std::size_t span) {
+  return (trace.spans.flags[span] & kSpanDetached) != 0 && trace.spans.parent[span] >= span &&
+         trace.kind(span) == SpanKind::session;
+}
 
 void take_roots_from_sessions(const Trace& trace, const TrackOrder& order,
                               const std::vector<std::uint32_t>& row_of,

@@ -136,6 +136,14 @@ TEST(Stages, ASessionKeepsTheTimeInWhichNoThreadRecorded) {
   EXPECT_EQ(row(a, "session").total_ns, 100);
 }
 
+TEST(Stages, ASessionCoversItsNamedChildrenOnce) {
+  TraceBuilder t;
+  const auto session = t.span("session", SpanKind::session, 0, 100, {.flags = kSpanDetached});
+  t.span("stage", SpanKind::stage, 10, 30);
+  t.span("request", SpanKind::request, 20, 30, {.parent = session, .flags = kSpanDetached});
+  EXPECT_EQ(row(analyze(make_run(t.trace())), "session").self_ns, 60);
+}
+
 TEST(Stages, ASpanIsUnderTheSessionThatBeganLast) {
   TraceBuilder t;
   const auto other = t.track("worker", 7);

@@ -7,5 +7,8 @@
 namespace genscope::base {
 
 std::uint64_t checksum(const void* data, std::size_t size) noexcept;
+// Of the two parts, one behind the other.
+std::uint64_t checksum(const void* first, std::size_t first_size, const void* second,
+                       std::size_t second_size) noexcept;
 
 }  // namespace genscope::base

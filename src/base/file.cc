@@ -43,7 +43,8 @@ Error errno_error(std::string_view what, const std::string& path, int error_numb
 }
 
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Never wait for the other end of a fifo.
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return errno_error("cannot open", path, errno);
   std::string content;
   std::array<char, 1 << 16> buffer;
@@ -140,7 +141,7 @@ bool on_network_file_system(const std::string& path) noexcept {
 }
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return errno_error("cannot open", path, errno);
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return errno_error("cannot stat", path, errno);

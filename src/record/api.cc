@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "genscope/record.h"
 #include "record/control.h"
@@ -118,7 +119,7 @@ std::uint64_t begin_sync(LaneWriter& writer, std::uint32_t site, const Arg* args
     return 0;
   }
   writer.lane().depth++;
-  internal::publish(writer.lane());
+  writer.publish();
   return id_at(writer, w);
 }
 
@@ -135,7 +136,7 @@ Handle begin_detached(LaneWriter& writer, std::uint32_t site, const Under& under
   std::uint64_t* const w = put(
       writer, {make_word(Op::async_begin, site, 0), under.parent.id() & internal::kIdMask}, plan);
   if (w == nullptr) return {};
-  internal::publish(writer.lane());
+  writer.publish();
   return Handle(id_at(writer, w) | internal::kIdAsync);
 }
 
@@ -146,14 +147,14 @@ void put_event(LaneWriter& writer, std::uint32_t site, std::uint64_t on, Args ar
   const std::uint64_t* const w =
       on == 0 ? put(writer, {make_word(Op::event, site, 0)}, plan)
               : put(writer, {make_word(Op::event_on, site, 0), on & internal::kIdMask}, plan);
-  if (w != nullptr) internal::publish(writer.lane());
+  if (w != nullptr) writer.publish();
 }
 
 void put_counter(LaneWriter& writer, std::uint32_t site, double value) noexcept {
   if (site == 0) return writer.drop();
   if (put(writer,
           {make_word(Op::counter, site, 0), __builtin_bit_cast(std::uint64_t, value)}, {})) {
-    internal::publish(writer.lane());
+    writer.publish();
   }
 }
 
@@ -165,8 +166,40 @@ bool foreign(const LaneWriter& writer, std::uint64_t id) noexcept {
 }  // namespace
 
 namespace internal {
+namespace {
 
-std::uint64_t begin_slow(Site& site) noexcept { return begin_slow(site, nullptr, 0); }
+// The inline path of hot.h with the OS clock: the lane, if a word of `needed` more fits, and the
+// tick. Everything that is not plain goes the long way.
+bool os_clock_ready(const Lane& lane, std::size_t needed, std::uint64_t& tick) noexcept {
+  if (lane.state == nullptr || !lane.state->os_clock || lane.busy != 0) return false;
+  tick = static_cast<std::uint64_t>(base::monotonic_ns()) - lane.base;
+  return (tick >> kFieldShift) == 0 &&
+         address(lane.write) + 8 * (needed + lane.depth) <=
+             address(lane.state->limit.load(std::memory_order_relaxed));
+}
+
+void put_edge(Lane& lane, std::uint64_t word) noexcept {
+  std::uint64_t* const w = lane.write;
+  lane.write = w + 1;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  *w = word;
+  publish(lane.chunk, w + 1);
+}
+
+}  // namespace
+
+std::uint64_t begin_slow(Site& site) noexcept {
+  Lane& lane = t_lane;
+  std::uint64_t tick = 0;
+  const std::uint32_t site_id = site.id.load(std::memory_order_relaxed);
+  if (site_id != 0 && os_clock_ready(lane, 2, tick)) {
+    const std::uint64_t id = lane.id_base + address(lane.write) / 8;
+    lane.depth++;
+    put_edge(lane, make_word(Op::begin, site_id, tick));
+    return id;
+  }
+  return begin_slow(site, nullptr, 0);
+}
 
 std::uint64_t begin_slow(Site& site, const Arg* args, std::size_t count) noexcept {
   LaneWriter writer(LaneWriter::span);
@@ -175,10 +208,18 @@ std::uint64_t begin_slow(Site& site, const Arg* args, std::size_t count) noexcep
 }
 
 void end_slow(std::uint64_t id) noexcept {
+  Lane& lane = t_lane;
+  std::uint64_t now = 0;
+  if (((id ^ lane.lane_bits) >> kIdLaneShift) == 0 && lane.depth > 0 &&
+      os_clock_ready(lane, 0, now)) {
+    lane.depth--;
+    put_edge(lane, make_word(Op::end, tag_of(id), now));
+    return;
+  }
   LaneWriter writer(LaneWriter::record);
   if (!writer.ready() || foreign(writer, id)) return;
   const bool failed = (id & kIdFailed) != 0;
-  const bool own = (id & kIdAsync) == 0 && lane_of(id) == writer.lane().number;
+  const bool own = (id & kIdAsync) == 0 && lane_of(id) == writer.lane().number();
   if (own) {
     std::uint64_t tick = 0;
     std::uint64_t* const w = writer.reserve_end(tick);
@@ -188,7 +229,7 @@ void end_slow(std::uint64_t id) noexcept {
              nullptr) {
     return;
   }
-  publish(writer.lane());
+  writer.publish();
 }
 
 }  // namespace internal
@@ -216,7 +257,7 @@ void Handle::arg(const Arg& arg) const noexcept {
   plan.add(writer, arg);
   if (plan.words() == 0) return;
   if (put(writer, {make_word(Op::attach, 0, 0), id_ & internal::kIdMask}, plan)) {
-    internal::publish(writer.lane());
+    writer.publish();
   }
 }
 
@@ -229,7 +270,7 @@ void Handle::device_time(std::int64_t duration_ns, std::int64_t begin_ns) const 
   plan.add(internal::kKeyDeviceNs, duration);
   if (begin_ns >= 0) plan.add(internal::kKeyDeviceBegin, begin);
   if (put(writer, {make_word(Op::attach, 0, 0), id_ & internal::kIdMask}, plan)) {
-    internal::publish(writer.lane());
+    writer.publish();
   }
 }
 
@@ -292,7 +333,7 @@ void counter(Site& site, double value) noexcept {
 void name_thread(std::string_view name) noexcept {
   if (off()) return;
   LaneWriter writer(LaneWriter::record);
-  if (writer.ready()) writer.recorder().put(trace::ThreadMeta{writer.lane().number, 0, name});
+  if (writer.ready()) writer.recorder().put(trace::ThreadMeta{writer.lane().number(), 0, name});
 }
 
 void set_enabled(bool enabled) noexcept { Control::instance().set_enabled(enabled); }

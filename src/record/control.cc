@@ -55,7 +55,7 @@ void clear(Lane& lane) noexcept {
   lane.limit.store(nullptr, std::memory_order_relaxed);
   lane.write = nullptr;
   lane.chunk = nullptr;
-  lane.number = 0;
+  lane.lane_bits = 0;
   lane.depth = 0;
   lane.state = nullptr;
 }
@@ -233,16 +233,18 @@ bool Control::attach(Lane& lane) noexcept {
   state.lane = &lane;
   state.recorder = recorder;
   state.seq = 0;
+  state.os_clock = !recorder->use_cpu_ticks();
   state.slot = &recorder->slot(state.index);
   lane.chunk = nullptr;
   lane.write = nullptr;
   lane.depth = 0;
-  lane.number = next_lane_++;
-  state.slot->number.store(lane.number, std::memory_order_relaxed);
+  const std::uint32_t number = next_lane_++;
+  lane.lane_bits = internal::make_id(number, 0, 0);
+  state.slot->number.store(number, std::memory_order_relaxed);
   threads_++;
   std::array<char, 32> name{};
   pthread_getname_np(pthread_self(), name.data(), name.size());
-  recorder->put(trace::ThreadMeta{lane.number, static_cast<std::uint32_t>(::syscall(SYS_gettid)),
+  recorder->put(trace::ThreadMeta{number, static_cast<std::uint32_t>(::syscall(SYS_gettid)),
                                   name.data()});
   pthread_setspecific(g_thread_exit, &lane);
   return true;

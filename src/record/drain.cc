@@ -145,13 +145,14 @@ void Drain::append_chunk(ChunkHeader* chunk, std::span<const std::uint64_t> word
   payload_.clear();
   append_bytes(payload_, open.spans().data(), open.spans().size());
   const trace::ChunkBase base{internal::make_id(header.lane, header.seq, 0), header.base_tick};
+  std::span<const std::byte> raw;
   if (header.codec == trace::Codec::packed) {
     packer_.pack(words, base, open, payload_);
   } else {
-    append_bytes(payload_, words.data(), words.size());
+    raw = std::as_bytes(words);
     trace::advance(words, base, open);
   }
-  if (header.lane != 0 && file.full(payload_.size() + sizeof header)) {
+  if (header.lane != 0 && file.full(payload_.size() + raw.size() + sizeof header)) {
     stopped_by_limit_ = true;
     Control::instance().fail("the trace " + file.path() + " reached max_trace_bytes (" +
                              std::to_string(recorder_.options().max_trace_bytes) +
@@ -159,7 +160,7 @@ void Drain::append_chunk(ChunkHeader* chunk, std::span<const std::uint64_t> word
     count_unwritten(chunk, words);
     return;
   }
-  file.append(header, payload_);
+  file.append(header, payload_, raw);
 }
 
 void Drain::count_unwritten(ChunkHeader* chunk, std::span<const std::uint64_t> words) {

@@ -37,7 +37,7 @@ void put_losses(Lane& lane, trace::LaneSlot& slot) noexcept {
     w[1] = first;
     w[2] = last;
     lane.write = w + 3;
-    internal::publish(lane);
+    internal::publish(lane.chunk, lane.write);
     counter.store(0, kRelaxed);
   };
   put(slot.lost_spans, 0);
@@ -55,12 +55,12 @@ bool next_chunk(Recorder& recorder, Lane& lane, std::uint64_t tick) noexcept {
   lane.limit.store(nullptr, kRelaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   ChunkHeader* const full = lane.chunk;
-  open_chunk(chunk, lane.number, state.seq, tick);
+  open_chunk(chunk, lane.number(), state.seq, tick);
   std::uint64_t* const words = words_of(chunk);
   lane.chunk = chunk;
   lane.write = words;
   lane.base = tick;
-  lane.id_base = internal::make_id(lane.number, state.seq, 0) - address(words) / 8;
+  lane.id_base = internal::make_id(lane.number(), state.seq, 0) - address(words) / 8;
   state.seq++;
   if (lane.depth > kMaxReservedEnds) lane.depth = kMaxReservedEnds / 2;
   if (full != nullptr) recorder.pool().fill(full);

@@ -26,6 +26,7 @@ struct LaneState {
   // The end of the chunk. Equals lane->limit, except on the OS clock, where that stays null so
   // that every span takes the slow path, the only one that can read another clock.
   std::atomic<std::uint64_t*> limit{nullptr};
+  bool os_clock = false;
   trace::LaneSlot* slot = nullptr;
   std::unique_ptr<record::NameCache> names;
 };
@@ -55,10 +56,12 @@ class LaneWriter {
   Recorder& recorder() const noexcept { return *recorder_; }
 
   // Room for `words` words plus `ends` ends to come, with a tick for them; null if there is none.
-  // On success, lane().write has been moved; fill the words, then publish().
+  // On success, lane().write has been moved behind them; fill the words, then publish().
   std::uint64_t* reserve(std::size_t words, std::size_t ends, std::uint64_t& tick) noexcept;
   // Room for the end of an open sync span of this lane: always there.
   std::uint64_t* reserve_end(std::uint64_t& tick) noexcept;
+
+  void publish() noexcept { internal::publish(lane_.chunk, lane_.write); }
 
   // The number of a name; 0 if it cannot be recorded now.
   std::uint32_t intern(SpanKind kind, std::string_view name) noexcept;

@@ -39,30 +39,51 @@ Status TraceFile::open_segment(const std::string& path) {
   return Done{};
 }
 
+void TraceFile::append(const trace::FrameHeader& header, std::span<const std::byte> payload,
+                       std::span<const std::byte> elsewhere) {
+  trace::append_frame(header, payload, pending_, elsewhere);
+  if (elsewhere.empty()) return;
+  elsewhere_.push_back({pending_.size(), elsewhere});
+  elsewhere_bytes_ += elsewhere.size();
+}
+
+int TraceFile::write_with_elsewhere() noexcept {
+  std::size_t done = 0;
+  for (const Elsewhere& part : elsewhere_) {
+    int error = base::write_all(fd_.get(), pending_.data() + done, part.at - done);
+    if (error == 0) error = base::write_all(fd_.get(), part.bytes.data(), part.bytes.size());
+    if (error != 0) return error;
+    done = part.at;
+  }
+  return base::write_all(fd_.get(), pending_.data() + done, pending_.size() - done);
+}
+
 int TraceFile::write() noexcept {
   if (pending_.empty()) return 0;
   Segment& segment = segments_.back();
-  const int error = base::write_all(fd_.get(), pending_.data(), pending_.size());
+  const int error = write_with_elsewhere();
   if (error != 0) {
     // Take a half-written frame back; if that fails too, the reader skips it.
     [[maybe_unused]] const int ignored =
         ::ftruncate(fd_.get(), static_cast<off_t>(segment.bytes));
     return error;
   }
-  segment.bytes += pending_.size();
-  bytes_ += pending_.size();
+  segment.bytes += pending();
+  bytes_ += pending();
   pending_.clear();
+  elsewhere_.clear();
+  elsewhere_bytes_ = 0;
   return 0;
 }
 
 bool TraceFile::full(std::size_t more) const noexcept {
   return limits_.max_bytes != 0 && limits_.when_full == WhenFull::stop &&
-         bytes_ + pending_.size() + more + kClosingBytes > limits_.max_bytes;
+         bytes_ + pending() + more + kClosingBytes > limits_.max_bytes;
 }
 
 bool TraceFile::segment_done() const noexcept {
   return limits_.max_bytes != 0 && limits_.when_full == WhenFull::keep_newest &&
-         segments_.back().bytes + pending_.size() > limits_.max_bytes / kSegments;
+         segments_.back().bytes + pending() > limits_.max_bytes / kSegments;
 }
 
 Status TraceFile::next_segment() {

@@ -27,11 +27,11 @@ class TraceFile {
   // `path` must not exist. Nothing is written before the first append.
   static Result<TraceFile> create(const std::string& path, Limits limits);
 
-  // Collects a frame; write() sends what was collected.
-  void append(const trace::FrameHeader& header, std::span<const std::byte> payload) {
-    trace::append_frame(header, payload, pending_);
-  }
-  std::size_t pending() const noexcept { return pending_.size(); }
+  // Collects a frame; write() sends what was collected. `elsewhere` is the rest of the payload,
+  // not copied: it must stay where it is until write().
+  void append(const trace::FrameHeader& header, std::span<const std::byte> payload,
+              std::span<const std::byte> elsewhere = {});
+  std::size_t pending() const noexcept { return pending_.size() + elsewhere_bytes_; }
   // 0 or an errno. After an error the file ends with its last whole write.
   int write() noexcept;
 
@@ -63,7 +63,15 @@ class TraceFile {
   std::string path_;  // of segment 0
   Limits limits_;
   base::UniqueFd fd_;
+  // What write() sends: pending_, with `bytes` put in behind its first `at` bytes.
+  struct Elsewhere {
+    std::size_t at;
+    std::span<const std::byte> bytes;
+  };
+  int write_with_elsewhere() noexcept;
   std::vector<std::byte> pending_;
+  std::vector<Elsewhere> elsewhere_;
+  std::size_t elsewhere_bytes_ = 0;
   std::deque<Segment> segments_;  // the last one is open
   std::uint64_t bytes_ = 0;
   std::uint32_t segment_ = 0;

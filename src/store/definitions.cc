@@ -25,14 +25,10 @@ Result<std::span<const std::uint64_t>> words_of(const Chunk& chunk, trace::Unpac
   open.resize(chunk.open_spans);
   if (open_bytes > 0) std::memcpy(open.data(), chunk.payload.data(), open_bytes);
   const std::span<const std::byte> body = chunk.payload.subspan(open_bytes);
-  const trace::ChunkBase base{internal::make_id(chunk.lane & internal::kMaxLane, chunk.seq, 0),
-                              chunk.base_tick};
-  if (chunk.codec == trace::Codec::packed) {
-    trace::OpenSpans stack;
-    stack.assign(open);
-    return unpacker.unpack(body, chunk.words, base, stack);
-  }
-  return unpacker.copy(body);
+  if (chunk.codec == trace::Codec::raw) return unpacker.copy(body);
+  const std::uint64_t first_id =
+      internal::make_id(chunk.lane & internal::kMaxLane, chunk.seq, 0);
+  return unpacker.unpack(body, chunk.words, first_id, open);
 }
 
 Definitions read_definitions(const std::vector<Chunk>& chunks, NameIndex& names,

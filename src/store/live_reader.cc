@@ -46,7 +46,7 @@ bool read_at(int fd, std::uint64_t offset, void* out, std::size_t size) {
 }  // namespace
 
 Result<LiveContent> read_live(const std::string& path, const std::string& trace_id) {
-  const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return base::errno_error("cannot open", path, errno);
   const auto bad = [&](const char* what) {
     return Error{ErrorCode::bad_data, path + " is not a usable live buffer: " + what};
@@ -54,9 +54,8 @@ Result<LiveContent> read_live(const std::string& path, const std::string& trace_
   struct stat info {};
   trace::LiveHeader header;
   const trace::LiveHeader wanted;
-  if (::fstat(fd.get(), &info) != 0 || !read_at(fd.get(), 0, &header, sizeof header)) {
-    return bad("too short");
-  }
+  if (::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) return bad("not a regular file");
+  if (!read_at(fd.get(), 0, &header, sizeof header)) return bad("too short");
   const auto size = static_cast<std::uint64_t>(info.st_size);
   if (header.magic != wanted.magic || header.version != wanted.version) {
     return bad("unknown format");

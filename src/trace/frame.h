@@ -61,9 +61,10 @@ static_assert(sizeof(FrameHeader) == 64);
 // Larger claims are damage: a chunk's words, raw, with the deepest open stack.
 inline constexpr std::uint32_t kMaxFrameBytes = 1u << 20;
 
-// Fills sizes and checksums and appends header and payload to `out`.
+// Fills sizes and checksums and appends header and payload to `out`. The payload may come in two
+// parts; the second is then not appended, so that the writer can send it from where it lies.
 void append_frame(FrameHeader header, std::span<const std::byte> payload,
-                  std::vector<std::byte>& out);
+                  std::vector<std::byte>& out, std::span<const std::byte> elsewhere = {});
 
 // Whether `header` is one of ours and undamaged.
 bool valid(const FrameHeader& header) noexcept;

@@ -2,7 +2,7 @@
 //
 //   0        LiveHeader, one page
 //   4096     LaneSlot x kLaneSlots          who records, and what it had to drop
-//   262 KiB  (rounded) chunk x chunk_count  64 KiB each: ChunkHeader, words (internal/hot.h)
+//   320 KiB  chunk x chunk_count            64 KiB each: ChunkHeader, words (internal/hot.h)
 //
 // The recorder maps it shared; a reader copies from the file, at any time. What is in a chunk and
 // not in the trace file was recorded but not yet drained: after a crash, it is still here.

@@ -52,11 +52,6 @@ class OpenSpans {
   }
 
   const std::vector<OpenSpan>& spans() const noexcept { return stack_; }
-  void assign(std::vector<OpenSpan> spans) {
-    if (spans.size() > kMaxDepth) spans.resize(kMaxDepth);
-    stack_ = std::move(spans);
-  }
-  const OpenSpan& top() const { return stack_.back(); }
 
  private:
   std::vector<OpenSpan> stack_;

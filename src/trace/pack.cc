@@ -2,6 +2,7 @@
 
 #include <zstd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -76,6 +77,12 @@ struct Walker {
 void advance(std::span<const std::uint64_t> words, const ChunkBase& base, OpenSpans& open) {
   Walker walker{base, open};
   for (std::size_t i = 0; i < words.size(); ++i) {
+    // A span without children: nothing would be left of it.
+    if (op_of(words[i]) == Op::begin && i + 1 < words.size() && is_end(op_of(words[i + 1])) &&
+        field_of(words[i + 1]) == tag_of(base.first_id + i)) {
+      i++;
+      continue;
+    }
     const std::uint64_t n = payload_words(words[i]);
     if (!regular(words[i], words.size() - i - 1)) continue;
     walker.see(words[i], n > 0 ? words[i + 1] : 0, i);
@@ -160,9 +167,52 @@ void Packer::pack(std::span<const std::uint64_t> words, const ChunkBase& base, O
   out.insert(out.end(), s.bits.begin(), s.bits.end());
 }
 
+namespace {
+
+// The tags of OpenSpans, all that unpacking needs of it; forgets as that does.
+class TagStack {
+ public:
+  void assign(std::span<const OpenSpan> open) {
+    open = open.first(std::min(open.size(), OpenSpans::kMaxDepth));
+    tags_.resize(OpenSpans::kMaxDepth);
+    size_ = 0;
+    for (const OpenSpan& span : open) tags_[size_++] = tag_of(span.id);
+  }
+  void push(std::uint32_t tag) {
+    if (size_ == OpenSpans::kMaxDepth) [[unlikely]] {
+      std::move(tags_.begin() + OpenSpans::kMaxDepth / 2, tags_.end(), tags_.begin());
+      size_ -= OpenSpans::kMaxDepth / 2;
+    }
+    tags_[size_++] = tag;
+  }
+  // The top, which it removes; 0 if there is none.
+  std::uint32_t pop() noexcept { return size_ > 0 ? tags_[--size_] : 0; }
+  void remove(std::uint32_t tag) noexcept {
+    for (std::size_t i = size_; i-- > 0;) {
+      if (tags_[i] != tag) continue;
+      std::move(tags_.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                tags_.begin() + static_cast<std::ptrdiff_t>(size_),
+                tags_.begin() + static_cast<std::ptrdiff_t>(i));
+      size_--;
+      return;
+    }
+  }
+
+ private:
+  std::vector<std::uint32_t> tags_;
+  std::size_t size_ = 0;
+};
+
+Error bad(const char* what) {
+  return {ErrorCode::bad_data, std::string("packed chunk: ") + what};
+}
+
+}  // namespace
+
 struct Unpacker::Scratch {
   std::vector<std::byte> joined;
   std::vector<std::uint64_t> words;
+  TagStack open;
   ZSTD_DCtx* zstd = ZSTD_createDCtx();
   ~Scratch() { ZSTD_freeDCtx(zstd); }
 };
@@ -172,16 +222,39 @@ Unpacker::~Unpacker() = default;
 
 std::span<const std::uint64_t> Unpacker::copy(std::span<const std::byte> raw) {
   scratch_->words.resize(raw.size() / 8);
-  std::memcpy(scratch_->words.data(), raw.data(), raw.size() / 8 * 8);
+  if (!scratch_->words.empty()) {
+    std::memcpy(scratch_->words.data(), raw.data(), raw.size() / 8 * 8);
+  }
   return scratch_->words;
 }
 
+// The columns of one packed chunk, and what their deltas are against.
+struct Unpacker::Columns {
+  ByteReader ops, lengths, fields, values, payload;
+  BitReader bits;
+  Context context;
+
+  bool overrun() const noexcept {
+    return ops.overrun() || lengths.overrun() || fields.overrun() || values.overrun() ||
+           payload.overrun() || bits.overrun();
+  }
+  // The next tick; more than 40 bits if it is malformed.
+  std::uint64_t tick() {
+    const std::uint8_t length = lengths.byte();
+    const unsigned count = length & 0x3Fu;
+    if (count > 40) [[unlikely]]
+      return ~std::uint64_t{0};
+    const std::uint64_t delta =
+        count == 0 ? 0 : std::uint64_t{1} << (count - 1) | bits.get(count - 1);
+    context.tick += (length & kNegative) != 0 ? ~delta + 1 : delta;
+    return context.tick;
+  }
+};
+
 Result<std::span<const std::uint64_t>> Unpacker::unpack(std::span<const std::byte> packed,
                                                         std::size_t word_count,
-                                                        const ChunkBase& base, OpenSpans& open) {
-  const auto bad = [](const char* what) {
-    return Error{ErrorCode::bad_data, std::string("packed chunk: ") + what};
-  };
+                                                        std::uint64_t first_id,
+                                                        std::span<const OpenSpan> open) {
   Scratch& s = *scratch_;
   ByteReader head(packed);
   std::array<std::size_t, 5> sizes{};
@@ -194,7 +267,7 @@ Result<std::span<const std::uint64_t>> Unpacker::unpack(std::span<const std::byt
   const std::size_t bit_bytes = head.varint();
   if (head.overrun() || bit_bytes > head.left()) return bad("bit column out of range");
   const auto compressed = head.take(head.left() - bit_bytes);
-  BitReader bits(head.take(bit_bytes));
+  const auto bits = head.take(bit_bytes);
   s.joined.resize(total);
   const std::size_t n = ZSTD_decompressDCtx(s.zstd, s.joined.data(), total, compressed.data(),
                                             compressed.size());
@@ -207,60 +280,71 @@ Result<std::span<const std::uint64_t>> Unpacker::unpack(std::span<const std::byt
   };
   ByteReader ops = next(sizes[0]), lengths = next(sizes[1]), fields = next(sizes[2]),
              values = next(sizes[3]), payload = next(sizes[4]);
-
-  Context context;
-  Walker walker{base, open};
+  Columns columns{ops, lengths, fields, values, payload, BitReader(bits), {}};
   s.words.resize(word_count);
+  s.open.assign(open);
+  return decode(columns, first_id);
+}
+
+Result<std::span<const std::uint64_t>> Unpacker::decode(Columns& in, std::uint64_t first_id) {
+  Scratch& s = *scratch_;
   std::uint64_t* const words = s.words.data();
+  const std::size_t word_count = s.words.size();
   for (std::size_t i = 0; i < word_count;) {
-    const std::uint8_t code = ops.byte();
-    if (code == kRawWord) {
-      words[i++] = payload.word();
+    const std::uint8_t code = in.ops.byte();
+    const Op op = static_cast<Op>(code & 15);
+    // Nearly all records are these two.
+    if (code == static_cast<std::uint8_t>(Op::begin)) {
+      const std::uint64_t field = in.fields.varint();
+      const std::uint64_t low = in.tick();
+      if ((field >> 20 | low >> 40) != 0) return bad("value out of range");
+      s.open.push(tag_of(first_id + i));
+      words[i++] = make_word(Op::begin, static_cast<std::uint32_t>(field), low);
       continue;
     }
-    const Op op = static_cast<Op>(code & 15);
-    if (ops.overrun() || code > 0x1F || op == Op::pad) return bad("unknown op");
+    if (code == static_cast<std::uint8_t>(Op::end)) {
+      const std::uint64_t low = in.tick();
+      if ((low >> 40) != 0) return bad("value out of range");
+      words[i++] = make_word(Op::end, s.open.pop(), low);
+      continue;
+    }
+    if (code == kRawWord) {
+      words[i++] = in.payload.word();
+      continue;
+    }
+    if (in.ops.overrun() || code > 0x1F || op == Op::pad) return bad("unknown op");
     std::uint64_t field = 0;
     if (is_end(op)) {
       if ((code & kExplicitTag) != 0) {
-        field = fields.varint();
-      } else if (!open.spans().empty()) {
-        field = tag_of(open.top().id);
+        field = in.fields.varint();
+        s.open.remove(static_cast<std::uint32_t>(field));
+      } else {
+        field = s.open.pop();
       }
     } else if (has_field(op)) {
-      field = fields.varint();
+      field = in.fields.varint();
     }
     std::uint64_t low = 0;
     if (has_tick(op)) {
-      const std::uint8_t length = lengths.byte();
-      const unsigned count = length & 0x3Fu;
-      if (count > 40) return bad("tick out of range");
-      const std::uint64_t delta =
-          count == 0 ? 0 : std::uint64_t{1} << (count - 1) | bits.get(count - 1);
-      low = (length & kNegative) != 0 ? context.tick - delta : context.tick + delta;
-      context.tick = low;
+      low = in.tick();
     } else if (op == Op::arg) {
-      std::uint64_t& last = context.value_of(static_cast<std::uint32_t>(field));
-      low = last + static_cast<std::uint64_t>(unzigzag(values.varint()));
+      std::uint64_t& last = in.context.value_of(static_cast<std::uint32_t>(field));
+      low = last + static_cast<std::uint64_t>(unzigzag(in.values.varint()));
       last = low;
     } else if (op != Op::rebase) {
-      low = values.varint();
+      low = in.values.varint();
     } else {
-      context.tick = 0;
+      in.context.tick = 0;
     }
     if (field > internal::kFieldMask || low > internal::kLowMask) return bad("value out of range");
     const std::uint64_t word = make_word(op, static_cast<std::uint32_t>(field), low);
     const std::uint64_t extra = payload_words(word);
     if (extra > word_count - i - 1) return bad("record longer than its chunk");
     words[i] = word;
-    for (std::uint64_t k = 1; k <= extra; ++k) words[i + k] = payload.word();
-    walker.see(word, extra > 0 ? words[i + 1] : 0, i);
+    for (std::uint64_t k = 1; k <= extra; ++k) words[i + k] = in.payload.word();
     i += 1 + extra;
   }
-  if (ops.overrun() || lengths.overrun() || fields.overrun() || values.overrun() ||
-      payload.overrun() || bits.overrun()) {
-    return bad("a column ends too early");
-  }
+  if (in.overrun()) return bad("a column ends too early");
   return std::span<const std::uint64_t>(s.words);
 }
 

@@ -54,15 +54,17 @@ class Unpacker {
   Unpacker& operator=(const Unpacker&) = delete;
 
   // The `word_count` words of a packed chunk; valid until the next call. `open` is the stack
-  // before them and is moved. Any bytes are safe: what is malformed is an Error.
+  // before them. Any bytes are safe: what is malformed is an Error.
   Result<std::span<const std::uint64_t>> unpack(std::span<const std::byte> packed,
-                                                std::size_t word_count, const ChunkBase& base,
-                                                OpenSpans& open);
+                                                std::size_t word_count, std::uint64_t first_id,
+                                                std::span<const OpenSpan> open);
 
   // The words of a chunk that was not packed, with the same lifetime; any alignment.
   std::span<const std::uint64_t> copy(std::span<const std::byte> raw);
 
  private:
+  struct Columns;
+  Result<std::span<const std::uint64_t>> decode(Columns& columns, std::uint64_t first_id);
   struct Scratch;
   std::unique_ptr<Scratch> scratch_;
 };

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "testing/random.h"
 #include "testing/sanitizer.h"
 

@@ -9,8 +9,9 @@
 //  2. Words [data, tail) of a chunk never change; tail only grows until the chunk is recycled.
 //  3. Between `write` and `limit` there is always room for the ends of the `depth` open sync
 //     spans, so a begin that was recorded never loses its end to a full buffer.
-//  4. The fast path takes no lock, allocates nothing and makes no system call. A signal handler
-//     may record: `write` is moved before the word is stored, so it cannot tear ours.
+//  4. The fast path takes no lock, allocates nothing and makes no system call.
+//  5. A signal handler may record. `write` is moved before the word is stored, so its words go
+//     behind ours; and we publish in the chunk we wrote to, even if it has switched chunks.
 #pragma once
 
 #include <atomic>
@@ -69,12 +70,13 @@ struct alignas(64) Lane {
   std::atomic<std::uint64_t*> limit{nullptr};  // null sends begin and end to the slow path
   ChunkHeader* chunk = nullptr;
   std::uint64_t base = 0;     // absolute tick that the next word counts from
-  std::uint64_t id_base = 0;  // id of a word = id_base + its address / 8
-  std::uint32_t number = 0;   // the lane's number; 0 while the thread has none
-  std::uint32_t depth = 0;    // open sync spans
-  LaneState* state = nullptr;
+  std::uint64_t id_base = 0;    // id of a word = id_base + its address / 8
+  std::uint64_t lane_bits = 0;  // the lane's number, placed as in an id; 0: the thread has none
+  std::uint32_t depth = 0;      // open sync spans
   std::uint32_t busy = 0;  // in the slow path: a signal handler that records drops and counts
-  std::uint32_t reserved = 0;
+  LaneState* state = nullptr;
+
+  std::uint32_t number() const noexcept { return lane_of(lane_bits); }
 };
 static_assert(sizeof(Lane) == 64);
 
@@ -124,9 +126,10 @@ void end_slow(std::uint64_t id) noexcept;
          address(lane.limit.load(std::memory_order_relaxed));
 }
 
-[[gnu::always_inline]] inline void publish(Lane& lane) noexcept {
+// Makes the words before `end` part of the trace.
+[[gnu::always_inline]] inline void publish(ChunkHeader* chunk, const std::uint64_t* end) noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  lane.chunk->tail.store(address(lane.write), std::memory_order_release);
+  chunk->tail.store(address(end), std::memory_order_release);
 }
 
 [[gnu::always_inline]] inline std::uint64_t begin(Site& site) noexcept {
@@ -139,12 +142,14 @@ void end_slow(std::uint64_t id) noexcept;
   if ((tick >> kFieldShift) != 0) [[unlikely]]
     return begin_slow(site);
   std::uint64_t* const w = lane.write;
+  ChunkHeader* const chunk = lane.chunk;
+  const std::uint64_t span = lane.id_base + address(w) / 8;
   lane.write = w + 1;
   lane.depth++;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   *w = make_word(Op::begin, id, tick);
-  publish(lane);
-  return lane.id_base + address(w) / 8;
+  publish(chunk, w + 1);
+  return span;
 }
 
 [[gnu::always_inline]] inline void end(std::uint64_t id) noexcept {
@@ -152,14 +157,17 @@ void end_slow(std::uint64_t id) noexcept;
   Lane& lane = t_lane;
   const std::uint64_t tick = fast_ticks() - lane.base;
   std::uint64_t* const w = lane.write;
-  if ((id >> kIdLaneShift) != lane.number || (tick >> kFieldShift) != 0 ||
+  // One test for two: the span is of another lane (or flagged), the tick is out of range.
+  static_assert(kIdLaneShift == kFieldShift);
+  if ((((id ^ lane.lane_bits) | tick) >> kFieldShift) != 0 ||
       w >= lane.limit.load(std::memory_order_relaxed)) [[unlikely]]
     return end_slow(id);
+  ChunkHeader* const chunk = lane.chunk;
   lane.write = w + 1;
   lane.depth--;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   *w = make_word(Op::end, 0, tick) | (id << (64 - 20)) >> 4;
-  publish(lane);
+  publish(chunk, w + 1);
 }
 
 template <class T>

@@ -110,13 +110,14 @@ class Span {
     }
     std::uint64_t* const first = lane.write;
     std::uint64_t* w = first + 1;
+    internal::ChunkHeader* const chunk = lane.chunk;
+    id_ = lane.id_base + internal::address(first) / 8;
     lane.write = first + 1 + (internal::arg_words(args) + ...);
     lane.depth++;
     std::atomic_signal_fence(std::memory_order_seq_cst);
     *first = internal::make_word(internal::Op::begin, id, tick);
     ((w = internal::put_arg(w, args)), ...);
-    internal::publish(lane);
-    id_ = lane.id_base + internal::address(first) / 8;
+    internal::publish(chunk, w);
   }
 
   Span(SpanKind kind, std::string_view name, Args args = {}) noexcept

@@ -1,0 +1,205 @@
+// What the integration tests share: runs in folders of their own, helper programs, views of a Trace.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "genscope/record.h"
+#include "genscope/store.h"
+#include "testing/random.h"
+#include "testing/sanitizer.h"
+#include "testing/temp_dir.h"
+
+namespace genscope::testing {
+
+inline SessionOptions options_in(const TempDir& dir) {
+  SessionOptions options;
+  options.run_dir = dir / "run";
+  return options;
+}
+
+// The only trace of the run in `dir`; a test failure and an empty one if there is another number.
+inline Trace only_trace(const std::string& run_dir) {
+  auto run = read_run(run_dir);
+  if (!run.ok()) {
+    ADD_FAILURE() << run.error().message;
+    return {};
+  }
+  for (const std::string& note : run->notes) ADD_FAILURE() << note;
+  EXPECT_EQ(run->traces.size(), 1u);
+  return run->traces.empty() ? Trace{} : std::move(run->traces.front());
+}
+inline Trace only_trace(const TempDir& dir) { return only_trace(dir / "run"); }
+
+// Nothing lost, nothing damaged, everything closed.
+inline void expect_whole(const Trace& trace) {
+  const Integrity& in = trace.integrity;
+  EXPECT_TRUE(in.closed);
+  EXPECT_EQ(in.bad_frames, 0u);
+  EXPECT_EQ(in.bad_bytes, 0u);
+  EXPECT_EQ(in.missing_chunks, 0u);
+  EXPECT_EQ(in.bad_words, 0u);
+  EXPECT_EQ(in.unfinished_spans, 0u);
+  for (const TrackInfo& t : trace.tracks) {
+    EXPECT_EQ(t.lost_spans, 0u) << t.name;
+    EXPECT_EQ(t.lost_records, 0u) << t.name;
+  }
+}
+
+inline std::vector<std::uint32_t> spans_named(const Trace& trace, std::string_view name) {
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t i = 0; i < trace.spans.size(); ++i) {
+    if (trace.span_name(i) == name) out.push_back(i);
+  }
+  return out;
+}
+
+// The only span of this name.
+inline std::uint32_t span_named(const Trace& trace, std::string_view name) {
+  const auto all = spans_named(trace, name);
+  EXPECT_EQ(all.size(), 1u) << name;
+  return all.empty() ? kNone : all.front();
+}
+
+inline std::string parent_name(const Trace& trace, std::uint32_t span) {
+  if (span == kNone || trace.spans.parent[span] == kNone) return "";
+  return trace.span_name(trace.spans.parent[span]);
+}
+
+inline bool finished(const Trace& trace, std::size_t span) {
+  return (trace.spans.flags[span] & kSpanUnfinished) == 0;
+}
+
+inline std::uint64_t total_lost_spans(const Trace& trace) {
+  std::uint64_t n = 0;
+  for (const TrackInfo& t : trace.tracks) n += t.lost_spans;
+  return n;
+}
+
+// Two measurements of one interval agree within 1 % (and the cost of taking them).
+inline void expect_same_time(std::int64_t recorded_ns, std::int64_t measured_ns) {
+  const std::int64_t allowed = std::max<std::int64_t>(measured_ns / 100, kSanitized ? 200'000 : 20'000);
+  EXPECT_LE(recorded_ns, measured_ns + allowed);
+  EXPECT_GE(recorded_ns, measured_ns - allowed);
+}
+
+inline void spin_ns(std::int64_t ns) {
+  const std::int64_t until = base::monotonic_ns() + ns;
+  while (base::monotonic_ns() < until) {
+  }
+}
+
+// How a helper program of tests/integration/helpers ended.
+struct Ended {
+  int exit_code = -1;  // or -1
+  int signal = 0;
+  std::string out, err;
+};
+
+inline std::string slurp(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+inline std::string helper_path(const std::string& name) {
+  return std::string(GENSCOPE_HELPER_DIR) + "/" + name;
+}
+
+// A started program; its output goes to files in `dir`.
+class Child {
+ public:
+  using Environment = std::map<std::string, std::string>;
+  Child(const TempDir& dir, std::vector<std::string> command, const Environment& environment = {})
+      : out_(dir / "stdout"), err_(dir / "stderr") {
+    std::vector<char*> argv;
+    for (std::string& word : command) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    pid_ = ::fork();
+    if (pid_ != 0) return;
+    const int out = ::open(out_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    const int err = ::open(err_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    ::dup2(out, 1);
+    ::dup2(err, 2);
+    for (const auto& [key, value] : environment) ::setenv(key.c_str(), value.c_str(), 1);
+    ::execvp(argv[0], argv.data());
+    ::_exit(127);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    if (pid_ <= 0 || waited_) return;
+    ::kill(pid_, SIGKILL);
+    wait();
+  }
+  pid_t pid() const { return pid_; }
+  Ended wait() {
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    waited_ = true;
+    Ended ended;
+    if (WIFEXITED(status)) ended.exit_code = WEXITSTATUS(status);
+    if (WIFSIGNALED(status)) ended.signal = WTERMSIG(status);
+    ended.out = slurp(out_);
+    ended.err = slurp(err_);
+    return ended;
+  }
+
+ private:
+  std::string out_, err_;
+  pid_t pid_ = -1;
+  bool waited_ = false;
+};
+
+inline Ended run_helper(const TempDir& dir, const std::string& name, std::vector<std::string> args,
+                        const Child::Environment& environment = {}) {
+  args.insert(args.begin(), helper_path(name));
+  return Child(dir, args, environment).wait();
+}
+
+// Runs `body` in a forked child; its return value is the exit code. For what must not touch the
+// test's own process.
+template <class Body>
+int in_child(Body&& body) {
+  const pid_t pid = ::fork();
+  if (pid == 0) ::_exit(body());
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// Words in a file that two processes share.
+class SharedWords {
+ public:
+  SharedWords(const std::string& path, std::size_t count) : count_(count) {
+    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT, 0644);
+    if (fd < 0 || ::ftruncate(fd, static_cast<off_t>(count * 8)) != 0) std::abort();
+    words_ = static_cast<std::atomic<std::uint64_t>*>(
+        ::mmap(nullptr, count * 8, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+    ::close(fd);
+    if (words_ == MAP_FAILED) std::abort();
+  }
+  ~SharedWords() { ::munmap(static_cast<void*>(words_), count_ * 8); }
+  SharedWords(const SharedWords&) = delete;
+  SharedWords& operator=(const SharedWords&) = delete;
+  std::atomic<std::uint64_t>& operator[](std::size_t i) { return words_[i]; }
+
+ private:
+  std::size_t count_;
+  std::atomic<std::uint64_t>* words_;
+};
+
+}  // namespace genscope::testing
