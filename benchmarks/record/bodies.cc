@@ -60,14 +60,14 @@ void dynamic_span(std::uint64_t n) {
     return list;
   }();
   while (n-- > 0) {
-    const genscope::Span span(names[n & 15]);
+    genscope::Span span(names[n & 15]);
     clobber();
   }
 }
 
 void numbered_step(std::uint64_t n) {
   while (n-- > 0) {
-    const genscope::Step step(static_cast<std::int64_t>(n & 63));
+    genscope::Step step(static_cast<std::int64_t>(n & 63));
     clobber();
   }
 }

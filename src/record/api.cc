@@ -236,17 +236,28 @@ void end_slow(std::uint64_t id) noexcept {
 
 inline namespace on {
 
-Handle begin_scoped(SpanKind kind, std::string_view name, Args args) noexcept {
-  if (off()) return {};
-  internal::Lane& lane = internal::t_lane;
-  if (args.size() == 0 && lane.state != nullptr && lane.state->names != nullptr) {
-    // The thread has used this name before: no need for the slow path.
-    Site site{nullptr, kind, {lane.state->names->find(kind, name)}};
-    if (site.id.load(std::memory_order_relaxed) != 0) return Handle(internal::begin(site));
-  }
+namespace {
+
+// Out of line, so that the usual case below needs few registers.
+[[gnu::noinline]] Handle begin_scoped_slow(SpanKind kind, std::string_view name,
+                                           Args args) noexcept {
   LaneWriter writer(LaneWriter::span);
   if (!writer.ready()) return {};
   return Handle(begin_sync(writer, writer.intern(kind, name), args.begin(), args.size()));
+}
+
+}  // namespace
+
+Handle begin_scoped(SpanKind kind, std::string_view name, Args args) noexcept {
+  if (off()) return {};
+  const internal::LaneState* const state = internal::t_lane.state;
+  if (args.size() == 0 && state != nullptr && state->names != nullptr) [[likely]] {
+    Site site{nullptr, kind, {state->names->find(kind, name)}};
+    // 0: the thread has not used this name lately.
+    if (site.id.load(std::memory_order_relaxed) != 0) [[likely]]
+      return Handle(internal::begin(site));
+  }
+  return begin_scoped_slow(kind, name, args);
 }
 
 void Handle::arg(const Arg& arg) const noexcept {

@@ -108,6 +108,12 @@ void scan(std::span<const std::byte> bytes, TraceBytes& out) {
   }
   out.integrity.bad_frames += scanner.bad_frames();
   out.integrity.bad_bytes += scanner.bad_bytes();
+  // A frame that was being written when we looked, or when the process died, is still in the live
+  // buffer: no damage.
+  if (scanner.torn_tail() && out.live) {
+    out.integrity.bad_frames--;
+    out.integrity.bad_bytes -= scanner.torn_bytes();
+  }
 }
 
 // Sorts, and drops what the live buffer has of chunks that are in a file.

@@ -12,6 +12,12 @@ constexpr std::int64_t kMinSpacingNs = 500'000;
 // A hostile or broken snapshot must not overflow what is added to it.
 constexpr std::int64_t kMaxNs = std::int64_t{1} << 61;
 
+// ns per tick as fixed point.
+std::int64_t fixed(double ns_per_tick) {
+  constexpr double kMaxRate = 1e6;  // a clock of 1 kHz
+  return static_cast<std::int64_t>(std::clamp(ns_per_tick, 0.0, kMaxRate) * 4294967296.0);
+}
+
 bool plausible(const base::ClockSnapshot& s) {
   return s.monotonic_ns >= 0 && s.monotonic_ns < kMaxNs && s.realtime_ns >= 0 &&
          s.realtime_ns < kMaxNs;
@@ -34,7 +40,8 @@ ClockMap::ClockMap(std::vector<base::ClockSnapshot> all, double fallback_rate) {
   unix_offset_ns_ = kept.back().realtime_ns - kept.back().monotonic_ns;
 
   if (kept.size() == 1) {
-    segments_.push_back({0, kEnd, kept[0].ticks, kept[0].monotonic_ns, 1e9 / fallback_rate});
+    segments_.push_back({0, kEnd, kept[0].ticks, kept[0].monotonic_ns,
+                         fixed(1e9 / fallback_rate)});
     return;
   }
   for (std::size_t i = 0; i + 1 < kept.size(); ++i) {
@@ -42,7 +49,7 @@ ClockMap::ClockMap(std::vector<base::ClockSnapshot> all, double fallback_rate) {
     const auto& b = kept[i + 1];
     const double rate = static_cast<double>(b.monotonic_ns - a.monotonic_ns) /
                         static_cast<double>(b.ticks - a.ticks);
-    segments_.push_back({a.ticks, b.ticks, a.ticks, a.monotonic_ns, rate});
+    segments_.push_back({a.ticks, b.ticks, a.ticks, a.monotonic_ns, fixed(rate)});
   }
   segments_.front().from = 0;
   segments_.back().to = kEnd;

@@ -30,15 +30,14 @@ class ClockMap {
     std::uint64_t from, to;  // ticks, the end excluded
     std::uint64_t anchor;    // a tick, and the time at it
     std::int64_t anchor_ns;
-    double ns_per_tick;
+    std::int64_t rate;  // ns per tick * 2^32, rounded down: a segment never passes the next one
   };
   static std::int64_t convert(const Segment& s, std::uint64_t ticks) noexcept {
-    const auto delta = static_cast<double>(static_cast<std::int64_t>(ticks - s.anchor));
-    const double ns = delta * s.ns_per_tick;
-    constexpr double kLimit = 4e18;  // a hostile file may ask for anything
-    return s.anchor_ns + static_cast<std::int64_t>(ns > kLimit    ? kLimit
-                                                   : ns < -kLimit ? -kLimit
-                                                                  : ns);
+    __extension__ using Wide = __int128;
+    // A hostile file may ask for any tick: 2^58 ns either way are enough for 9 years.
+    constexpr Wide kLimit = Wide{1} << 58;
+    const Wide ns = (Wide{static_cast<std::int64_t>(ticks - s.anchor)} * s.rate) >> 32;
+    return s.anchor_ns + static_cast<std::int64_t>(ns > kLimit ? kLimit : ns < -kLimit ? -kLimit : ns);
   }
   std::int64_t find_and_convert(std::uint64_t ticks) noexcept;
 

@@ -35,7 +35,12 @@ std::uint32_t LaneDecoder::add_span(std::uint64_t id, std::int64_t at_ns, std::u
   s.track.push_back(track_);
   s.parent.push_back(parent);
   s.flags.push_back(flags);
-  refs_.span_ids.push_back(id);
+  constexpr std::uint64_t kWordMask = (std::uint64_t{1} << internal::kIdChunkShift) - 1;
+  if (refs_.chunks.empty() || refs_.chunks.back().id != (id & ~kWordMask)) [[unlikely]] {
+    refs_.chunks.push_back({id & ~kWordMask, index});
+  }
+  refs_.span_words.push_back(static_cast<std::uint16_t>(id & kWordMask));
+  last_id_ = id;
   return index;
 }
 
@@ -89,12 +94,14 @@ void LaneDecoder::argument(std::uint64_t word, std::span<const std::uint64_t> pa
   } else if (site == internal::kKeyDeviceNs || site == internal::kKeyDeviceBegin) {
     refs_.device.push_back({owner_id_, static_cast<std::int64_t>(arg.bits),
                             site == internal::kKeyDeviceBegin});
-  } else if (site == internal::kKeyTrack && !refs_.span_ids.empty() &&
-             refs_.span_ids.back() == owner_id_ && arg.bits <= internal::kFieldMask) {
+  } else if (site == internal::kKeyTrack && last_id_ == owner_id_ &&
+             arg.bits <= internal::kFieldMask) {
     trace_.spans.track.back() = named_track(static_cast<std::uint32_t>(arg.bits));
   } else {
     arg.key = names_.of(site);
-    refs_.args.push_back(arg);
+    const bool last = last_id_ == owner_id_;
+    if (last) arg.owner = trace_.spans.size() - 1;
+    (last ? refs_.span_args : refs_.args).push_back(arg);
   }
 }
 
@@ -123,7 +130,7 @@ void LaneDecoder::words(std::span<const std::uint64_t> words, const Chunk& chunk
         const std::uint32_t parent = stack_.empty() ? kNone : stack_.back().span;
         const std::uint32_t span =
             add_span(id, time(base + low_of(word)), field_of(word), parent, 0);
-        stack_.push_back({span, tag_of(id)});
+        stack_.push_back({span, tag_of(id), id});
         owner_ = Owner::span;
         owner_id_ = id;
         break;
@@ -192,22 +199,21 @@ void LaneDecoder::resume(const Chunk& chunk, const std::vector<trace::OpenSpan>&
   std::vector<Open> now;
   if (!chunk.from_live) {
     for (const trace::OpenSpan& o : open) {
-      const auto known = std::find_if(stack_.begin(), stack_.end(), [&](const Open& x) {
-        return refs_.span_ids[x.span] == o.id;
-      });
+      const auto known = std::find_if(stack_.begin(), stack_.end(),
+                                      [&](const Open& x) { return x.id == o.id; });
       if (known != stack_.end()) {
         now.push_back(*known);
         continue;
       }
-      const bool in_order = refs_.span_ids.empty() || first_ || refs_.span_ids.back() < o.id;
-      if (!in_order || internal::lane_of(o.id) != chunk.lane || o.site > internal::kFieldMask) {
+      const bool ours = o.id < make_id(chunk.lane, chunk.seq, 0) &&
+                        o.id >= make_id(chunk.lane, 0, 0) && o.id > last_id_;
+      if (!ours || o.site > internal::kFieldMask) {
         trace_.integrity.bad_words++;
         continue;
       }
       const std::uint32_t parent = now.empty() ? kNone : now.back().span;
-      first_ = false;
       now.push_back(
-          {add_span(o.id, time(o.begin_tick), o.site, parent, kSpanClipped), tag_of(o.id)});
+          {add_span(o.id, time(o.begin_tick), o.site, parent, kSpanClipped), tag_of(o.id), o.id});
     }
   }
   stack_ = std::move(now);
@@ -225,7 +231,6 @@ void LaneDecoder::chunk(const Chunk& chunk) {
     resume(chunk, open_list_);
   }
   next_seq_ = chunk.seq + 1;
-  first_ = false;
   owner_ = Owner::none;
   words(*content, chunk);
 }
@@ -234,7 +239,7 @@ void LaneDecoder::decode(std::span<const Chunk> chunks, std::uint32_t track) {
   const auto first = static_cast<std::uint32_t>(trace_.spans.size());
   track_ = track;
   next_seq_ = 0;
-  first_ = true;
+  last_id_ = 0;
   last_ns_ = std::numeric_limits<std::int64_t>::min();
   stack_.clear();
   for (const Chunk& c : chunks) chunk(c);

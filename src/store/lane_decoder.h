@@ -44,11 +44,19 @@ struct References {
     std::int64_t value_ns;
     bool is_begin;
   };
-  std::vector<std::uint64_t> span_ids;  // of every span, ascending within each lane
+  // A span's id is lane, chunk and word: the first two are kept per chunk, ascending, and only
+  // the word per span.
+  struct ChunkStart {
+    std::uint64_t id;     // of the chunk's first word
+    std::uint32_t first;  // span
+  };
+  std::vector<ChunkStart> chunks;
+  std::vector<std::uint16_t> span_words;
   std::vector<End> ends;
   std::vector<Parent> parents;
   std::vector<EventOn> events_on;
   std::vector<Device> device;
+  std::vector<PendingArg> span_args;   // owner: span index, ascending
   std::vector<PendingArg> args;        // owner: span id
   std::vector<PendingArg> event_args;  // owner: event index
   struct LaneRange {
@@ -70,6 +78,7 @@ class LaneDecoder {
   struct Open {
     std::uint32_t span;
     std::uint32_t tag;
+    std::uint64_t id;
   };
   // What the next argument belongs to.
   enum class Owner : std::uint8_t { none, span, event };
@@ -96,7 +105,7 @@ class LaneDecoder {
 
   std::uint32_t track_ = 0;
   std::uint32_t next_seq_ = 0;
-  bool first_ = true;
+  std::uint64_t last_id_ = 0;  // of the span that was added last
   std::int64_t last_ns_ = 0;
   Owner owner_ = Owner::none;
   std::uint64_t owner_id_ = 0;

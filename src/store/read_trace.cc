@@ -164,13 +164,17 @@ Trace assemble(TraceBytes bytes) {
   References refs;
   const std::size_t guess = words / 2;
   SpanColumns& s = trace.spans;
-  s.begin_ns.reserve(guess);
-  s.duration_ns.reserve(guess);
-  s.name.reserve(guess);
-  s.track.reserve(guess);
-  s.parent.reserve(guess);
-  s.flags.reserve(guess);
-  refs.span_ids.reserve(guess);
+  const auto reserve = [&](auto& column) {
+    column.reserve(guess);
+    base::advise_huge(column.data(), guess * sizeof(column[0]));
+  };
+  reserve(s.begin_ns);
+  reserve(s.duration_ns);
+  reserve(s.name);
+  reserve(s.track);
+  reserve(s.parent);
+  reserve(s.flags);
+  reserve(refs.span_words);
 
   LaneDecoder decoder(trace, refs, names, clock);
   std::unordered_map<std::uint32_t, std::uint32_t> tracks;

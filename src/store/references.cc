@@ -1,7 +1,6 @@
 #include "store/references.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "genscope/internal/word.h"
 
@@ -12,16 +11,18 @@ using LaneRange = References::LaneRange;
 
 // The span with this id, or kNone.
 std::uint32_t find(const References& refs, std::uint64_t id) {
-  const std::uint32_t lane = internal::lane_of(id);
-  const auto range =
-      std::lower_bound(refs.lanes.begin(), refs.lanes.end(), lane,
-                       [](const LaneRange& r, std::uint32_t l) { return r.lane < l; });
-  if (range == refs.lanes.end() || range->lane != lane) return kNone;
-  const auto begin = refs.span_ids.begin() + range->first;
-  const auto end = refs.span_ids.begin() + range->end;
-  const auto it = std::lower_bound(begin, end, id);
-  if (it == end || *it != id) return kNone;
-  return static_cast<std::uint32_t>(it - refs.span_ids.begin());
+  constexpr std::uint64_t kWordMask = (std::uint64_t{1} << internal::kIdChunkShift) - 1;
+  const auto chunk = std::lower_bound(
+      refs.chunks.begin(), refs.chunks.end(), id & ~kWordMask,
+      [](const References::ChunkStart& c, std::uint64_t start) { return c.id < start; });
+  if (chunk == refs.chunks.end() || chunk->id != (id & ~kWordMask)) return kNone;
+  const auto next = std::next(chunk);
+  const auto begin = refs.span_words.begin() + chunk->first;
+  const auto end = next != refs.chunks.end() ? refs.span_words.begin() + next->first
+                                             : refs.span_words.end();
+  const auto it = std::lower_bound(begin, end, static_cast<std::uint16_t>(id & kWordMask));
+  if (it == end || *it != (id & kWordMask)) return kNone;
+  return static_cast<std::uint32_t>(it - refs.span_words.begin());
 }
 
 // Ends that were recorded elsewhere. A scoped span that another thread ended stood as the parent
@@ -75,8 +76,10 @@ void close_unfinished(const References& refs, Trace& trace) {
 }
 
 void fill(ArgColumns& columns, std::vector<PendingArg>& args) {
-  std::stable_sort(args.begin(), args.end(),
-                   [](const auto& a, const auto& b) { return a.owner < b.owner; });
+  const auto by_owner = [](const auto& a, const auto& b) { return a.owner < b.owner; };
+  if (!std::is_sorted(args.begin(), args.end(), by_owner)) {
+    std::stable_sort(args.begin(), args.end(), by_owner);
+  }
   for (const PendingArg& arg : args) {
     columns.owner.push_back(static_cast<std::uint32_t>(arg.owner));
     columns.key.push_back(arg.key);
@@ -93,7 +96,9 @@ void apply_args(References& refs, Trace& trace) {
     arg.owner = span;
   }
   std::erase_if(refs.args, [](const PendingArg& a) { return a.owner == kNone; });
-  fill(trace.span_args, refs.args);
+  refs.span_args.insert(refs.span_args.end(), refs.args.begin(), refs.args.end());
+  refs.args = {};
+  fill(trace.span_args, refs.span_args);
   fill(trace.event_args, refs.event_args);
 }
 

@@ -40,13 +40,14 @@ bool FrameScanner::next(FrameView& frame) {
       bad_bytes_ += at_ - damage_from;
     }
   };
+  bool cut = false;
   while (at_ + kHeader <= bytes_.size()) {
     std::memcpy(&frame.header, bytes_.data() + at_, kHeader);
     if (valid(frame.header)) {
       const std::size_t size = frame.header.stored_bytes;
-      if (at_ + kHeader + size > bytes_.size()) break;  // cut off
-      frame.payload = bytes_.subspan(at_ + kHeader, size);
-      if (base::checksum(frame.payload.data(), size) == frame.header.payload_checksum) {
+      cut = at_ + kHeader + size > bytes_.size();
+      if (!cut) frame.payload = bytes_.subspan(at_ + kHeader, size);
+      if (!cut && base::checksum(frame.payload.data(), size) == frame.header.payload_checksum) {
         frame.offset = at_;
         count_damage();
         at_ += kHeader + size;
@@ -72,10 +73,9 @@ bool FrameScanner::next(FrameView& frame) {
     }
     at_ = static_cast<std::size_t>(p - bytes_.data());
   }
-  if (at_ < bytes_.size()) {
-    torn_tail_ = true;
-    at_ = bytes_.size();
-  }
+  const bool torn = cut || at_ < bytes_.size();
+  at_ = bytes_.size();
+  if (torn) torn_bytes_ = at_ - damage_from;
   count_damage();
   return false;
 }

@@ -86,15 +86,16 @@ class FrameScanner {
 
   std::uint64_t bad_frames() const noexcept { return bad_frames_; }
   std::uint64_t bad_bytes() const noexcept { return bad_bytes_; }
-  // The file ends inside a frame: it was cut off, or is being written.
-  bool torn_tail() const noexcept { return torn_tail_; }
+  // The file ends inside a frame: it was cut off, or is being written. Counted as damage too.
+  bool torn_tail() const noexcept { return torn_bytes_ > 0; }
+  std::uint64_t torn_bytes() const noexcept { return torn_bytes_; }
 
  private:
   std::span<const std::byte> bytes_;
   std::size_t at_;
   std::uint64_t bad_frames_ = 0;
   std::uint64_t bad_bytes_ = 0;
-  bool torn_tail_ = false;
+  std::uint64_t torn_bytes_ = 0;
 };
 
 }  // namespace genscope::trace

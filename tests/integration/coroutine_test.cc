@@ -188,7 +188,7 @@ TEST(Coroutine, AScopedSpanMayEndOnAnotherThread) {
 TEST(Coroutine, ADetachedSpanIsNobodysParentByAccident) {
   const TempDir dir;
   {
-    const Session session("detached", options_in(dir));
+    const Session session("accident", options_in(dir));
     const Stage outer("outer");
     const Handle detached = begin(SpanKind::request, "detached");
     { const Stage inner("inner"); }

@@ -90,6 +90,53 @@ inline std::uint64_t total_lost_spans(const Trace& trace) {
   return n;
 }
 
+// Every index points at something, whatever the bytes were.
+inline void expect_sound(const Trace& t) {
+  const auto index = [](std::uint32_t i, std::size_t size) { return i == kNone || i < size; };
+  const std::size_t spans = t.spans.size(), events = t.events.size();
+  for (const std::size_t n : {t.spans.duration_ns.size(), t.spans.name.size(), t.spans.track.size(),
+                              t.spans.parent.size(), t.spans.flags.size()}) {
+    ASSERT_EQ(n, spans);
+  }
+  for (std::size_t i = 0; i < spans; ++i) {
+    ASSERT_LT(t.spans.name[i], t.names.size());
+    ASSERT_LT(t.spans.track[i], t.tracks.size());
+    ASSERT_TRUE(index(t.spans.parent[i], spans));
+    ASSERT_GE(t.spans.duration_ns[i], 0);
+    const std::uint32_t p = t.spans.parent[i];
+    if (p != kNone) {
+      ASSERT_TRUE(std::pair(t.spans.begin_ns[p], p) < std::pair(t.spans.begin_ns[i], std::uint32_t(i)))
+          << "a parent begins first, so there is no cycle";
+    }
+  }
+  const auto sound_args = [&](const ArgColumns& a, std::size_t owners) {
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      ASSERT_LT(a.owner[i], owners);
+      ASSERT_TRUE(i == 0 || a.owner[i - 1] <= a.owner[i]);
+      ASSERT_LT(a.key[i], t.names.size());
+      ASSERT_LE(a.type[i], ArgType::boolean);
+      ASSERT_TRUE(a.type[i] != ArgType::text || a.bits[i] < t.texts.size());
+    }
+  };
+  sound_args(t.span_args, spans);
+  sound_args(t.event_args, events);
+  for (std::size_t i = 0; i < events; ++i) {
+    ASSERT_LT(t.events.name[i], t.names.size());
+    ASSERT_LT(t.events.track[i], t.tracks.size());
+    ASSERT_TRUE(index(t.events.span[i], spans));
+  }
+  for (std::size_t i = 0; i < t.counters.size(); ++i) {
+    ASSERT_LT(t.counters.name[i], t.names.size());
+    ASSERT_LT(t.counters.track[i], t.tracks.size());
+  }
+  for (std::size_t i = 0; i < t.device.size(); ++i) {
+    ASSERT_LT(t.device.span[i], spans);
+    ASSERT_GE(t.device.duration_ns[i], 0);
+    ASSERT_TRUE(i == 0 || t.device.span[i - 1] < t.device.span[i]);
+  }
+  for (const Gap& g : t.gaps) ASSERT_LT(g.track, t.tracks.size());
+}
+
 // Two measurements of one interval agree within 1 % (and the cost of taking them).
 inline void expect_same_time(std::int64_t recorded_ns, std::int64_t measured_ns) {
   const std::int64_t allowed = std::max<std::int64_t>(measured_ns / 100, kSanitized ? 200'000 : 20'000);

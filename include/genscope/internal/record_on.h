@@ -281,9 +281,10 @@ class Session {
     }(), value                                                                      \
   }
 
+// Not const: g++ 12 would keep a const object in memory, a store and a load for nothing.
 #define GENSCOPE_SCOPE_(kind, name, ...)                                                     \
   static constinit ::genscope::Site GENSCOPE_CAT_(genscope_site_, __LINE__){name, kind, {0}}; \
-  const ::genscope::Span GENSCOPE_CAT_(genscope_span_, __LINE__) {                           \
+  ::genscope::Span GENSCOPE_CAT_(genscope_span_, __LINE__) {                           \
     GENSCOPE_CAT_(genscope_site_, __LINE__) __VA_OPT__(, ) __VA_ARGS__                       \
   }
 
@@ -296,9 +297,9 @@ class Session {
 #define GENSCOPE_BATCH(...) GENSCOPE_SCOPE_(::genscope::SpanKind::batch, __VA_ARGS__)
 #define GENSCOPE_TASK(...) GENSCOPE_SCOPE_(::genscope::SpanKind::task, __VA_ARGS__)
 #define GENSCOPE_STEP(index) \
-  const ::genscope::Step GENSCOPE_CAT_(genscope_span_, __LINE__) { index }
+  ::genscope::Step GENSCOPE_CAT_(genscope_span_, __LINE__) { index }
 #define GENSCOPE_BLOCK(index) \
-  const ::genscope::Block GENSCOPE_CAT_(genscope_span_, __LINE__) { index }
+  ::genscope::Block GENSCOPE_CAT_(genscope_span_, __LINE__) { index }
 #define GENSCOPE_EVENT(name)                                                         \
   do {                                                                               \
     static constinit ::genscope::Site genscope_site_{name,                           \

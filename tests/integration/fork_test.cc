@@ -1,0 +1,199 @@
+// fork(): the child has its own trace in the same run; the parent's goes on as if nothing happened.
+#include <thread>
+
+#include "support.h"
+
+namespace genscope::testing {
+namespace {
+
+const Trace* trace_of(const Run& run, pid_t pid) {
+  for (const Trace& t : run.traces) {
+    if (t.process.pid == static_cast<std::uint32_t>(pid)) return &t;
+  }
+  ADD_FAILURE() << "no trace of " << pid;
+  return nullptr;
+}
+
+// Forks; the child runs `body` and leaves by `leave`.
+template <class Body>
+pid_t fork_and(Body&& body, void (*leave)(int)) {
+  const pid_t pid = ::fork();
+  if (pid != 0) return pid;
+  body();
+  leave(0);
+  std::abort();
+}
+
+void wait_for(pid_t pid) {
+  int status = 0;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(Fork, ChildAndGrandchildHaveTracesOfTheirOwn) {
+  const TempDir dir;
+  pid_t child = 0;
+  SharedWords shared(dir / "shared", 2);
+  {
+    const Session session("fork", options_in(dir));
+    const Stage open("open in parent");
+    child = fork_and(
+        [&] {
+          { const Stage stage("in child"); }
+          const pid_t grandchild =
+              fork_and([] { const Stage stage("in grandchild"); }, ::_exit);
+          shared[0] = static_cast<std::uint64_t>(grandchild);
+          int status = 0;
+          ::waitpid(grandchild, &status, 0);
+          { const Stage stage("in child again"); }
+        },
+        ::_exit);
+    wait_for(child);
+    { const Stage after("parent after"); }
+  }
+  auto run = read_run(dir / "run");
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  ASSERT_EQ(run->traces.size(), 3u);
+  const Trace* const parent = trace_of(*run, ::getpid());
+  ASSERT_NE(parent, nullptr);
+  expect_whole(*parent);
+  EXPECT_EQ(parent_name(*parent, span_named(*parent, "parent after")), "open in parent");
+  EXPECT_TRUE(spans_named(*parent, "in child").empty());
+
+  const Trace* const of_child = trace_of(*run, child);
+  ASSERT_NE(of_child, nullptr);
+  EXPECT_EQ(of_child->process.ppid, static_cast<std::uint32_t>(::getpid()));
+  EXPECT_EQ(parent_name(*of_child, span_named(*of_child, "in child")), "");
+  EXPECT_NE(span_named(*of_child, "in child again"), kNone);
+  EXPECT_EQ(of_child->spans.size(), 2u);
+  EXPECT_EQ(of_child->integrity.bad_words, 0u);
+  EXPECT_FALSE(of_child->integrity.closed) << "_exit runs no handlers: recovered from its buffers";
+
+  const Trace* const of_grandchild = trace_of(*run, static_cast<pid_t>(shared[0].load()));
+  ASSERT_NE(of_grandchild, nullptr);
+  EXPECT_NE(span_named(*of_grandchild, "in grandchild"), kNone);
+  EXPECT_EQ(of_grandchild->spans.size(), 1u);
+}
+
+TEST(Fork, AChildThatRecordsNothingLeavesNoTrace) {
+  const TempDir dir;
+  {
+    const Session session("fork", options_in(dir));
+    wait_for(fork_and([] {}, ::_exit));
+    wait_for(fork_and([] {}, std::_Exit));
+  }
+  expect_whole(only_trace(dir));
+}
+
+TEST(Fork, SpansOpenAcrossTheForkEndQuietlyInTheChild) {
+  const TempDir dir;
+  pid_t child = 0;
+  {
+    const Session session("fork", options_in(dir));
+    auto open = std::make_unique<Stage>("open");
+    const Handle detached = begin(SpanKind::request, "detached");
+    child = fork_and(
+        [&] {
+          detached.arg("late", 1);
+          detached.device_time(5);
+          event(detached, "event");
+          { const Stage own("own"); }
+          open.reset();
+          end(detached);
+          const Stage under("under", Under{detached});
+        },
+        ::_exit);
+    wait_for(child);
+    end(detached);
+  }
+  auto run = read_run(dir / "run");
+  ASSERT_TRUE(run.ok());
+  const Trace* const parent = trace_of(*run, ::getpid());
+  ASSERT_NE(parent, nullptr);
+  expect_whole(*parent);
+  EXPECT_EQ(parent->span_args.size(), 0u);
+  const Trace* const of_child = trace_of(*run, child);
+  ASSERT_NE(of_child, nullptr);
+  EXPECT_EQ(of_child->integrity.bad_words, 0u);
+  EXPECT_EQ(of_child->spans.size(), 2u);
+  EXPECT_EQ(of_child->spans.parent[span_named(*of_child, "own")], kNone);
+  EXPECT_EQ(of_child->spans.parent[span_named(*of_child, "under")], kNone);
+}
+
+TEST(Fork, ThreadsThatRecordMeanwhileAreNotDisturbed) {
+  const TempDir dir;
+  const std::size_t forks = scaled(100);
+  std::atomic<bool> stop{false};
+  std::atomic<std::uint64_t> made{0};
+  SessionOptions options = options_in(dir);
+  options.buffer_bytes = 4 << 20;  // each child leaves its buffers behind
+  {
+    const Session session("fork", options);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 2; ++t) {
+      threads.emplace_back([&] {
+        std::uint64_t n = 0;
+        while (!stop) {
+          const Stage stage("name " + std::to_string(n++ % 1000));
+        }
+        made += n;
+      });
+    }
+    for (std::size_t i = 0; i < forks; ++i) {
+      wait_for(fork_and([] { const Stage stage("child"); }, ::_exit));
+    }
+    stop = true;
+    for (std::thread& t : threads) t.join();
+  }
+  auto run = read_run(dir / "run");
+  ASSERT_TRUE(run.ok());
+  EXPECT_EQ(run->traces.size(), forks + 1);
+  const Trace* const parent = trace_of(*run, ::getpid());
+  ASSERT_NE(parent, nullptr);
+  EXPECT_EQ(parent->spans.size() - 1 + total_lost_spans(*parent), made.load());
+  EXPECT_EQ(parent->integrity.bad_words, 0u);
+  EXPECT_EQ(parent->integrity.unfinished_spans, 0u);
+}
+
+TEST(Fork, WithoutASessionTheChildRecordsNothing) {
+  const TempDir dir;
+  wait_for(fork_and(
+      [&] {
+        if (::chdir(dir.path().c_str()) != 0) ::_exit(1);
+        ::unsetenv("GENSCOPE_OUT");
+        const Stage stage("nothing");
+      },
+      ::_exit));
+  EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
+}
+
+TEST(Fork, TheChildMayCloseAndOpenSessions) {
+  const TempDir dir;
+  auto session = std::make_unique<Session>("parent", options_in(dir));
+  const pid_t child = fork_and(
+      [&] {
+        { const Stage stage("first"); }
+        session.reset();  // closes the child's trace
+        SessionOptions options;
+        options.run_dir = dir / "other";
+        const Session own("own", options);
+        if (!own.active()) ::_exit(1);
+        const Stage stage("second");
+      },
+      ::_exit);
+  wait_for(child);
+  session.reset();
+  auto run = read_run(dir / "run");
+  ASSERT_TRUE(run.ok());
+  EXPECT_EQ(run->traces.size(), 2u);
+  const Trace* const first = trace_of(*run, child);
+  ASSERT_NE(first, nullptr);
+  EXPECT_TRUE(first->integrity.closed);
+  const Trace second = only_trace(dir / "other");
+  expect_whole(second);
+  EXPECT_NE(span_named(second, "second"), kNone);
+}
+
+}  // namespace
+}  // namespace genscope::testing
