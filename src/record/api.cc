@@ -168,35 +168,33 @@ bool foreign(const LaneWriter& writer, std::uint64_t id) noexcept {
 namespace internal {
 namespace {
 
-// The inline path of hot.h with the OS clock: the lane, if a word of `needed` more fits, and the
-// tick. Everything that is not plain goes the long way.
-bool os_clock_ready(const Lane& lane, std::size_t needed, std::uint64_t& tick) noexcept {
-  if (lane.state == nullptr || !lane.state->os_clock || lane.busy != 0) return false;
-  tick = static_cast<std::uint64_t>(base::monotonic_ns()) - lane.base;
-  return (tick >> kFieldShift) == 0 &&
-         address(lane.write) + 8 * (needed + lane.depth) <=
-             address(lane.state->limit.load(std::memory_order_relaxed));
-}
-
-void put_edge(Lane& lane, std::uint64_t word) noexcept {
-  std::uint64_t* const w = lane.write;
-  lane.write = w + 1;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  *w = word;
-  publish(lane.chunk, w + 1);
+// The inline path of hot.h with the OS clock: writes `word` with the tick in it, if that is all
+// there is to do. Returns where, or 0.
+std::uint64_t put_on_os_clock(Lane& lane, std::uint64_t word, std::size_t needed) noexcept {
+  if (lane.state == nullptr || !lane.state->os_clock || lane.busy != 0) return 0;
+  const std::uint64_t w = take(lane);
+  const std::uint64_t tick = static_cast<std::uint64_t>(base::monotonic_ns()) - lane.base;
+  const std::uint64_t limit = address(lane.state->limit.load(std::memory_order_relaxed));
+  if ((tick >> kFieldShift) != 0 || w + 8 * (needed + lane.depth) > limit) {
+    give_back(lane, w);
+    return 0;
+  }
+  *words_at(w) = word | tick;
+  publish(lane.chunk, w + 8);
+  give_back(lane, w + 8);
+  return w;
 }
 
 }  // namespace
 
 std::uint64_t begin_slow(Site& site) noexcept {
   Lane& lane = t_lane;
-  std::uint64_t tick = 0;
   const std::uint32_t site_id = site.id.load(std::memory_order_relaxed);
-  if (site_id != 0 && os_clock_ready(lane, 2, tick)) {
-    const std::uint64_t id = lane.id_base + address(lane.write) / 8;
-    lane.depth++;
-    put_edge(lane, make_word(Op::begin, site_id, tick));
-    return id;
+  if (site_id != 0) {
+    if (const std::uint64_t w = put_on_os_clock(lane, make_word(Op::begin, site_id, 0), 2)) {
+      lane.depth++;
+      return lane.id_base + w / 8;
+    }
   }
   return begin_slow(site, nullptr, 0);
 }
@@ -209,11 +207,9 @@ std::uint64_t begin_slow(Site& site, const Arg* args, std::size_t count) noexcep
 
 void end_slow(std::uint64_t id) noexcept {
   Lane& lane = t_lane;
-  std::uint64_t now = 0;
   if (((id ^ lane.lane_bits) >> kIdLaneShift) == 0 && lane.depth > 0 &&
-      os_clock_ready(lane, 0, now)) {
+      put_on_os_clock(lane, make_word(Op::end, tag_of(id), 0), 0) != 0) {
     lane.depth--;
-    put_edge(lane, make_word(Op::end, tag_of(id), now));
     return;
   }
   LaneWriter writer(LaneWriter::record);

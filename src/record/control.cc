@@ -53,7 +53,7 @@ std::string text_of(const char* variable) {
 
 void clear(Lane& lane) noexcept {
   lane.limit.store(nullptr, std::memory_order_relaxed);
-  lane.write = nullptr;
+  lane.write = 0;
   lane.chunk = nullptr;
   lane.lane_bits = 0;
   lane.depth = 0;
@@ -235,8 +235,8 @@ bool Control::attach(Lane& lane) noexcept {
   state.seq = 0;
   state.os_clock = !recorder->use_cpu_ticks();
   state.slot = &recorder->slot(state.index);
+  state.write = nullptr;
   lane.chunk = nullptr;
-  lane.write = nullptr;
   lane.depth = 0;
   const std::uint32_t number = next_lane_++;
   lane.lane_bits = internal::make_id(number, 0, 0);
@@ -255,6 +255,8 @@ void Control::detach(Lane& lane) noexcept {
   const std::lock_guard lock(mutex_);
   LaneState* const state = lane.state;
   if (state == nullptr) return;
+  lane.limit.store(nullptr);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   Recorder* const recorder = current();
   if (recorder != nullptr && state->recorder == recorder) {
     if (lane.chunk != nullptr) {

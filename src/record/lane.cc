@@ -26,18 +26,20 @@ constexpr std::uint32_t kMaxReservedEnds = internal::kChunkWords / 4;
 constexpr std::uint64_t kMaxCount = internal::kLowMask;
 
 // Tells the stream what was dropped since the last chunk.
-void put_losses(Lane& lane, trace::LaneSlot& slot) noexcept {
+void put_losses(Lane& lane) noexcept {
+  LaneState& state = *lane.state;
+  trace::LaneSlot& slot = *state.slot;
   const std::uint64_t first = slot.lost_first_tick.load(kRelaxed);
   const std::uint64_t last = slot.lost_last_tick.load(kRelaxed);
   const auto put = [&](std::atomic<std::uint64_t>& counter, std::uint32_t field) {
     const std::uint64_t n = counter.load(kRelaxed);
     if (n == 0) return;
-    std::uint64_t* const w = lane.write;
+    std::uint64_t* const w = state.write;
     w[0] = make_word(Op::lost, field, std::min(n, kMaxCount));
     w[1] = first;
     w[2] = last;
-    lane.write = w + 3;
-    internal::publish(lane.chunk, lane.write);
+    state.write = w + 3;
+    internal::publish(lane.chunk, address(state.write));
     counter.store(0, kRelaxed);
   };
   put(slot.lost_spans, 0);
@@ -51,20 +53,17 @@ bool next_chunk(Recorder& recorder, Lane& lane, std::uint64_t tick) noexcept {
   if (state.seq > internal::kMaxChunkSeq) return false;
   ChunkHeader* const chunk = recorder.pool().pop();
   if (chunk == nullptr) return false;
-  // From here until the limit is set again, a signal handler finds no room.
-  lane.limit.store(nullptr, kRelaxed);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
   ChunkHeader* const full = lane.chunk;
   open_chunk(chunk, lane.number(), state.seq, tick);
   std::uint64_t* const words = words_of(chunk);
   lane.chunk = chunk;
-  lane.write = words;
+  state.write = words;
   lane.base = tick;
   lane.id_base = internal::make_id(lane.number(), state.seq, 0) - address(words) / 8;
   state.seq++;
   if (lane.depth > kMaxReservedEnds) lane.depth = kMaxReservedEnds / 2;
   if (full != nullptr) recorder.pool().fill(full);
-  put_losses(lane, *state.slot);
+  put_losses(lane);
   state.limit.store(words + internal::kChunkWords);
   if (recorder.use_cpu_ticks()) lane.limit.store(words + internal::kChunkWords);
   // A close() that ran meanwhile has cleared the limits before we set them.
@@ -76,20 +75,20 @@ bool next_chunk(Recorder& recorder, Lane& lane, std::uint64_t tick) noexcept {
   return true;
 }
 
-LaneWriter::LaneWriter(What what) noexcept : lane_(internal::t_lane), what_(what) {
+LaneWriter::LaneWriter(What what) noexcept
+    : lane_(internal::t_lane), what_(what), taken_(internal::take(lane_)) {
   Control& control = Control::instance();
-  if (lane_.busy != 0) {
+  if (taken_ >= internal::kTaken || lane_.busy != 0) {
     control.count_lost(what == span ? 1 : 0, what == span ? 0 : 1);
     return;
   }
-  lane_.busy = 1;
-  entered_ = true;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
   if (static_cast<std::int32_t>(lane_.depth) < 0) lane_.depth = 0;
   Recorder* recorder = control.current();
   const bool attached =
       recorder != nullptr && lane_.state != nullptr && lane_.state->recorder == recorder;
-  if (!attached) {
+  if (attached) {
+    lane_.state->write = internal::words_at(taken_);
+  } else {
     if (!control.attach(lane_)) return;
     recorder = control.current();
     if (recorder == nullptr || lane_.state->recorder != recorder) return;
@@ -98,12 +97,11 @@ LaneWriter::LaneWriter(What what) noexcept : lane_(internal::t_lane), what_(what
 }
 
 LaneWriter::~LaneWriter() {
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (entered_) lane_.busy = 0;
+  internal::give_back(lane_, recorder_ != nullptr ? address(lane_.state->write) : taken_);
 }
 
 bool LaneWriter::room(std::size_t words) const noexcept {
-  return address(lane_.write) + 8 * (words + lane_.depth) <=
+  return address(lane_.state->write) + 8 * (words + lane_.depth) <=
          address(lane_.state->limit.load(kRelaxed));
 }
 
@@ -115,9 +113,8 @@ std::uint64_t* LaneWriter::reserve(std::size_t words, std::size_t ends,
     if (!next_chunk(*recorder_, lane_, now) || !room(words + ends)) return nullptr;
     rebase = false;
   }
-  std::uint64_t* w = lane_.write;
-  lane_.write = w + words + (rebase ? 2 : 0);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  std::uint64_t* w = lane_.state->write;
+  lane_.state->write = w + words + (rebase ? 2 : 0);
   if (rebase) {
     *w++ = make_word(Op::rebase, 0, 0);
     *w++ = now;
@@ -132,9 +129,8 @@ std::uint64_t* LaneWriter::reserve_end(std::uint64_t& tick) noexcept {
   tick = now - lane_.base;
   if ((tick >> internal::kFieldShift) != 0) {
     if (room(2)) {
-      std::uint64_t* const w = lane_.write;
-      lane_.write = w + 2;
-      std::atomic_signal_fence(std::memory_order_seq_cst);
+      std::uint64_t* const w = lane_.state->write;
+      lane_.state->write = w + 2;
       w[0] = make_word(Op::rebase, 0, 0);
       w[1] = now;
       lane_.base = now;
@@ -147,9 +143,9 @@ std::uint64_t* LaneWriter::reserve_end(std::uint64_t& tick) noexcept {
   }
   const std::uint64_t limit = address(lane_.state->limit.load(kRelaxed));
   if (limit == 0) return nullptr;
-  if (address(lane_.write) + 8 > limit && !next_chunk(*recorder_, lane_, now)) return nullptr;
+  if (address(lane_.state->write) + 8 > limit && !next_chunk(*recorder_, lane_, now)) return nullptr;
   if (lane_.depth > 0) lane_.depth--;
-  return lane_.write++;
+  return lane_.state->write++;
 }
 
 std::uint32_t LaneWriter::intern(SpanKind kind, std::string_view name) noexcept {

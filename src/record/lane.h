@@ -1,8 +1,8 @@
 // A thread's writer: what begin and end do when the inline path cannot.
 //
-// LaneWriter brackets every slow operation: it marks the lane busy (so that a signal handler that
-// records in the middle of one drops instead of corrupting), attaches the thread to the open trace
-// if needed, finds room, and counts what it cannot record.
+// LaneWriter brackets every slow operation: it takes the write position (so that a signal handler
+// that records in the middle of one drops instead of corrupting), attaches the thread to the open
+// trace if needed, finds room, and counts what it cannot record.
 #pragma once
 
 #include <atomic>
@@ -21,6 +21,7 @@ struct LaneState {
   bool used = false;
   Lane* lane = nullptr;  // the thread's own block
   std::uint32_t index = 0;
+  std::uint64_t* write = nullptr;  // the next word, while a LaneWriter has taken the lane's own
   std::uint32_t seq = 0;  // of the next chunk
   const void* recorder = nullptr;  // the trace that this lane belongs to
   // The end of the chunk. Equals lane->limit, except on the OS clock, where that stays null so
@@ -56,12 +57,12 @@ class LaneWriter {
   Recorder& recorder() const noexcept { return *recorder_; }
 
   // Room for `words` words plus `ends` ends to come, with a tick for them; null if there is none.
-  // On success, lane().write has been moved behind them; fill the words, then publish().
+  // Fill the words, then publish().
   std::uint64_t* reserve(std::size_t words, std::size_t ends, std::uint64_t& tick) noexcept;
   // Room for the end of an open sync span of this lane: always there.
   std::uint64_t* reserve_end(std::uint64_t& tick) noexcept;
 
-  void publish() noexcept { internal::publish(lane_.chunk, lane_.write); }
+  void publish() noexcept { internal::publish(lane_.chunk, internal::address(lane_.state->write)); }
 
   // The number of a name; 0 if it cannot be recorded now.
   std::uint32_t intern(SpanKind kind, std::string_view name) noexcept;
@@ -76,7 +77,7 @@ class LaneWriter {
   Lane& lane_;
   Recorder* recorder_ = nullptr;
   What what_;
-  bool entered_ = false;
+  std::uint64_t taken_;  // kTaken or more: somebody else has it
 };
 
 }  // namespace genscope::record

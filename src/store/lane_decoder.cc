@@ -156,7 +156,7 @@ void LaneDecoder::words(std::span<const std::uint64_t> words, const Chunk& chunk
         break;
       case Op::attach:
         time(base + low_of(word));
-        owner_ = Owner::span;
+        owner_ = payload[0] != 0 ? Owner::span : Owner::none;
         owner_id_ = payload[0];
         break;
       case Op::event:

@@ -10,8 +10,8 @@
 //  3. Between `write` and `limit` there is always room for the ends of the `depth` open sync
 //     spans, so a begin that was recorded never loses its end to a full buffer.
 //  4. The fast path takes no lock, allocates nothing and makes no system call.
-//  5. A signal handler may record. `write` is moved before the word is stored, so its words go
-//     behind ours; and we publish in the chunk we wrote to, even if it has switched chunks.
+//  5. A signal handler may record. Whoever writes first takes the write position away, in one
+//     instruction; a handler that interrupts it finds no room, and drops and counts.
 #pragma once
 
 #include <atomic>
@@ -66,14 +66,14 @@ struct LaneState;  // the cold part, src/record/lane.h
 
 // One per thread. Exactly a cache line.
 struct alignas(64) Lane {
-  std::uint64_t* write = nullptr;
+  std::uint64_t write = 0;                     // address of the next word, or that + kTaken
   std::atomic<std::uint64_t*> limit{nullptr};  // null sends begin and end to the slow path
   ChunkHeader* chunk = nullptr;
   std::uint64_t base = 0;     // absolute tick that the next word counts from
   std::uint64_t id_base = 0;    // id of a word = id_base + its address / 8
   std::uint64_t lane_bits = 0;  // the lane's number, placed as in an id; 0: the thread has none
   std::uint32_t depth = 0;      // open sync spans
-  std::uint32_t busy = 0;  // in the slow path: a signal handler that records drops and counts
+  std::uint32_t busy = 0;       // holds a lock of ours: a signal handler must not wait for it
   LaneState* state = nullptr;
 
   std::uint32_t number() const noexcept { return lane_of(lane_bits); }
@@ -121,59 +121,75 @@ void end_slow(std::uint64_t id) noexcept;
   return reinterpret_cast<std::uint64_t>(p);
 }
 
-[[gnu::always_inline]] inline bool no_room(const Lane& lane, std::size_t words) noexcept {
-  return address(lane.write) + 8 * (words + lane.depth) >
-         address(lane.limit.load(std::memory_order_relaxed));
+// Marks a write position as taken. Beyond every address, so that there is never room behind it.
+inline constexpr std::uint64_t kTaken = std::uint64_t{1} << 62;
+
+// Takes the write position. One instruction, so a signal comes before it or after it; unlocked,
+// since no other thread writes a lane.
+[[gnu::always_inline]] inline std::uint64_t take(Lane& lane) noexcept {
+#if defined(__x86_64__)
+  std::uint64_t w = kTaken;
+  asm volatile("xaddq %0, %1" : "+r"(w), "+m"(lane.write) : : "cc", "memory");
+  return w;
+#else
+  return __atomic_fetch_add(&lane.write, kTaken, __ATOMIC_RELAXED);
+#endif
+}
+
+// Gives it back, moved behind what was written.
+[[gnu::always_inline]] inline void give_back(Lane& lane, std::uint64_t w) noexcept {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  lane.write = w;
+}
+
+[[gnu::always_inline]] inline bool no_room(const Lane& lane, std::uint64_t w,
+                                           std::size_t words) noexcept {
+  return w + 8 * (words + lane.depth) > address(lane.limit.load(std::memory_order_relaxed));
+}
+
+[[gnu::always_inline]] inline std::uint64_t* words_at(std::uint64_t w) noexcept {
+  return reinterpret_cast<std::uint64_t*>(w);
 }
 
 // Makes the words before `end` part of the trace.
-[[gnu::always_inline]] inline void publish(ChunkHeader* chunk, const std::uint64_t* end) noexcept {
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  chunk->tail.store(address(end), std::memory_order_release);
+[[gnu::always_inline]] inline void publish(ChunkHeader* chunk, std::uint64_t end) noexcept {
+  chunk->tail.store(end, std::memory_order_release);
 }
 
 [[gnu::always_inline]] inline std::uint64_t begin(Site& site) noexcept {
   if (g_mode.load(std::memory_order_relaxed) == 0) return 0;
   Lane& lane = t_lane;
   const std::uint32_t id = site.id.load(std::memory_order_relaxed);
-  if (id == 0 || no_room(lane, 2)) [[unlikely]]
-    return begin_slow(site);
+  const std::uint64_t w = take(lane);
   const std::uint64_t tick = fast_ticks() - lane.base;
-  if ((tick >> kFieldShift) != 0) [[unlikely]]
+  if (id == 0 || no_room(lane, w, 2) || (tick >> kFieldShift) != 0) [[unlikely]] {
+    give_back(lane, w);
     return begin_slow(site);
-  std::uint64_t* const w = lane.write;
-  ChunkHeader* const chunk = lane.chunk;
-  const std::uint64_t span = lane.id_base + address(w) / 8;
-  lane.write = w + 1;
+  }
   lane.depth++;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  *w = make_word(Op::begin, id, tick);
-  publish(chunk, w + 1);
-  return span;
+  *words_at(w) = make_word(Op::begin, id, tick);
+  publish(lane.chunk, w + 8);
+  give_back(lane, w + 8);
+  return lane.id_base + w / 8;
 }
 
 [[gnu::always_inline]] inline void end(std::uint64_t id) noexcept {
   if (id == 0) return;
   Lane& lane = t_lane;
-  const std::uint64_t tick = fast_ticks() - lane.base;
-  std::uint64_t* const w = lane.write;
+  const std::uint64_t ticks = fast_ticks();
+  const std::uint64_t w = take(lane);
+  const std::uint64_t tick = ticks - lane.base;
   // One test for two: the span is of another lane (or flagged), the tick is out of range.
   static_assert(kIdLaneShift == kFieldShift);
   if ((((id ^ lane.lane_bits) | tick) >> kFieldShift) != 0 ||
-      w >= lane.limit.load(std::memory_order_relaxed)) [[unlikely]]
+      w >= address(lane.limit.load(std::memory_order_relaxed))) [[unlikely]] {
+    give_back(lane, w);
     return end_slow(id);
-  ChunkHeader* const chunk = lane.chunk;
-  lane.write = w + 1;
+  }
   lane.depth--;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  *w = make_word(Op::end, 0, tick) | (id << (64 - 20)) >> 4;
-  publish(chunk, w + 1);
-}
-
-template <class T>
-[[gnu::always_inline]] inline std::size_t arg_words(const StaticArg<T>& arg) noexcept {
-  if constexpr (std::is_floating_point_v<T>) return 2;
-  else return (static_cast<std::uint64_t>(arg.value) >> kFieldShift) == 0 ? 1 : 2;
+  *words_at(w) = make_word(Op::end, 0, tick) | (id << (64 - 20)) >> 4;
+  publish(lane.chunk, w + 8);
+  give_back(lane, w + 8);
 }
 
 template <class T>

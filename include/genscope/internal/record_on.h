@@ -99,25 +99,21 @@ class Span {
     internal::Lane& lane = internal::t_lane;
     const std::uint32_t id = site.id.load(std::memory_order_relaxed);
     const bool unnamed = ((args.key.id.load(std::memory_order_relaxed) == 0) | ...) || id == 0;
-    if (unnamed || internal::no_room(lane, 2 + 2 * sizeof...(args))) [[unlikely]] {
-      begin_slow(site, args...);
-      return;
-    }
+    const std::uint64_t first = internal::take(lane);
     const std::uint64_t tick = internal::fast_ticks() - lane.base;
-    if ((tick >> internal::kFieldShift) != 0) [[unlikely]] {
+    if (unnamed || internal::no_room(lane, first, 2 + 2 * sizeof...(args)) ||
+        (tick >> internal::kFieldShift) != 0) [[unlikely]] {
+      internal::give_back(lane, first);
       begin_slow(site, args...);
       return;
     }
-    std::uint64_t* const first = lane.write;
-    std::uint64_t* w = first + 1;
-    internal::ChunkHeader* const chunk = lane.chunk;
-    id_ = lane.id_base + internal::address(first) / 8;
-    lane.write = first + 1 + (internal::arg_words(args) + ...);
     lane.depth++;
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    *first = internal::make_word(internal::Op::begin, id, tick);
+    std::uint64_t* w = internal::words_at(first);
+    *w++ = internal::make_word(internal::Op::begin, id, tick);
     ((w = internal::put_arg(w, args)), ...);
-    internal::publish(chunk, w);
+    internal::publish(lane.chunk, internal::address(w));
+    internal::give_back(lane, internal::address(w));
+    id_ = lane.id_base + first / 8;
   }
 
   Span(SpanKind kind, std::string_view name, Args args = {}) noexcept

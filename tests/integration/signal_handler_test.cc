@@ -1,0 +1,163 @@
+// Signal handlers that record while their thread records: no deadlock, no crash, and the
+// interrupted spans are all there and whole. What a handler records at a bad moment is dropped.
+#include <signal.h>
+#include <sys/time.h>
+
+#include <thread>
+
+#include "support.h"
+
+namespace genscope::testing {
+namespace {
+
+std::atomic<std::uint64_t> g_handled{0};
+
+void record_in_handler(int) {
+  const int saved = errno;
+  {
+    const Stage stage("handler", {{"n", g_handled.load()}});
+    GENSCOPE_SPAN("static handler");
+    if (g_handled % 4 == 0) event("handler event");
+    if (g_handled % 4 == 1) counter("handler counter", 1);
+    if (g_handled % 4 == 2) end(begin(SpanKind::request, "handler request"));
+  }
+  g_handled++;
+  errno = saved;
+}
+
+class Handler {
+ public:
+  explicit Handler(int signal) : signal_(signal) {
+    struct sigaction action {};
+    action.sa_handler = record_in_handler;
+    action.sa_flags = SA_RESTART;
+    ::sigaction(signal, &action, &old_);
+  }
+  ~Handler() { ::sigaction(signal_, &old_, nullptr); }
+  Handler(const Handler&) = delete;
+  Handler& operator=(const Handler&) = delete;
+
+ private:
+  int signal_;
+  struct sigaction old_ {};
+};
+
+// The spans of the main loop, each with its number, nested as written.
+std::uint64_t main_loop(std::int64_t for_ns, bool slow_path) {
+  const std::int64_t until = base::monotonic_ns() + for_ns;
+  std::uint64_t n = 0;
+  for (; base::monotonic_ns() < until; ++n) {
+    if (slow_path) {
+      const Stage outer("outer", {{"n", n}});
+      const Span inner(SpanKind::function, "inner", {{"text", "t"}});
+    } else {
+      GENSCOPE_STAGE("outer", GENSCOPE_ARG("n", n));
+      GENSCOPE_SPAN("inner");
+    }
+  }
+  return n;
+}
+
+void expect_main_loop_whole(const Trace& trace, std::uint64_t made) {
+  expect_sound(trace);
+  EXPECT_TRUE(trace.integrity.closed);
+  EXPECT_EQ(trace.integrity.bad_words, 0u);
+  EXPECT_EQ(trace.integrity.unfinished_spans, 0u);
+  EXPECT_EQ(trace.integrity.missing_chunks, 0u);
+  EXPECT_EQ(trace.integrity.clamped_ticks, 0u);
+  const auto outer = spans_named(trace, "outer");
+  EXPECT_EQ(outer.size(), made);
+  EXPECT_EQ(spans_named(trace, "inner").size(), made);
+  std::uint64_t wrong_parent = 0, wrong_number = 0, n = 0;
+  for (const std::uint32_t s : spans_named(trace, "inner")) {
+    wrong_parent += parent_name(trace, s) != "outer" ? 1 : 0;
+  }
+  for (std::size_t a = 0; a < trace.span_args.size(); ++a) {
+    if (trace.span_name(trace.span_args.owner[a]) != "outer") continue;
+    wrong_number += trace.span_args.bits[a] != n++ ? 1 : 0;
+  }
+  EXPECT_EQ(wrong_parent, 0u);
+  EXPECT_EQ(wrong_number, 0u);
+  const std::int64_t wall = trace.end_ns - trace.begin_ns;
+  for (const std::uint32_t s : outer) ASSERT_LE(trace.spans.duration_ns[s], wall);
+}
+
+void under_signals(bool slow_path, ClockChoice clock) {
+  const TempDir dir;
+  SessionOptions options = options_in(dir);
+  options.clock = clock;
+  std::uint64_t made = 0;
+  g_handled = 0;
+  {
+    const Handler handler(SIGUSR1);
+    const Session session("signals", options);
+    std::atomic<bool> stop{false};
+    const pthread_t self = ::pthread_self();
+    // As fast as they can be delivered, at every possible instruction.
+    std::thread sender([&] {
+      while (!stop) {
+        ::pthread_kill(self, SIGUSR1);
+        for (int i = 0; i < 50; ++i) __builtin_ia32_pause();
+      }
+    });
+    made = main_loop(kSanitized ? 1'000'000'000 : 2'000'000'000, slow_path);
+    stop = true;
+    sender.join();
+  }
+  EXPECT_GT(g_handled.load(), 100u);
+  expect_main_loop_whole(only_trace(dir), made);
+}
+
+TEST(SignalHandler, HammersTheInlinePath) { under_signals(false, ClockChoice::automatic); }
+TEST(SignalHandler, HammersTheSlowPath) { under_signals(true, ClockChoice::automatic); }
+TEST(SignalHandler, HammersTheOsClockPath) { under_signals(false, ClockChoice::os); }
+
+TEST(SignalHandler, AProfilingTimerMayRecord) {
+  const TempDir dir;
+  std::uint64_t made = 0;
+  {
+    const Handler handler(SIGPROF);
+    const Session session("timer", options_in(dir));
+    const itimerval every{{0, 500}, {0, 500}};
+    ::setitimer(ITIMER_PROF, &every, nullptr);
+    made = main_loop(kSanitized ? 500'000'000 : 1'000'000'000, false);
+    const itimerval off{};
+    ::setitimer(ITIMER_PROF, &off, nullptr);
+  }
+  expect_main_loop_whole(only_trace(dir), made);
+}
+
+// The handler may be the first thing that a thread records, or hit a session being opened.
+TEST(SignalHandler, WhileSessionsOpenAndCloseAndThreadsStart) {
+  const TempDir dir;
+  const Handler handler(SIGUSR1);
+  std::atomic<bool> stop{false};
+  const pthread_t self = ::pthread_self();
+  std::thread sender([&] {
+    while (!stop) {
+      ::pthread_kill(self, SIGUSR1);
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  });
+  for (std::size_t i = 0; i < scaled(50); ++i) {
+    SessionOptions options = options_in(dir);
+    options.buffer_bytes = 1 << 20;
+    const Session session("s", options);
+    std::thread([] { const Stage stage("thread"); }).join();
+    const Stage stage("main");
+  }
+  stop = true;
+  sender.join();
+  const auto run = read_run(dir / "run");
+  ASSERT_TRUE(run.ok());
+  for (const Trace& t : run->traces) {
+    expect_sound(t);
+    EXPECT_TRUE(t.integrity.closed);
+    EXPECT_EQ(t.integrity.bad_words, 0u);
+    EXPECT_EQ(spans_named(t, "main").size(), 1u);
+    EXPECT_EQ(spans_named(t, "thread").size(), 1u);
+  }
+}
+
+}  // namespace
+}  // namespace genscope::testing
