@@ -30,6 +30,12 @@ function(genscope_gtest target)
   genscope_internal_includes(${target})
   target_compile_definitions(${target} PRIVATE GENSCOPE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow)  # as above
+  endif()
+  # Parsed once per program instead of once per file: a third of a clean build.
+  target_precompile_headers(${target} PRIVATE
+    <gmock/gmock.h> <gtest/gtest.h> <algorithm> <filesystem> <string> <vector>)
   if(TARGET genscope_testing)
     target_link_libraries(${target} PRIVATE genscope_testing)
   endif()

@@ -25,6 +25,7 @@ class UniqueFd {
   int get() const noexcept { return fd_; }
   bool valid() const noexcept { return fd_ >= 0; }
   void reset(int fd = -1) noexcept;
+  int release() noexcept { return std::exchange(fd_, -1); }
 
  private:
   int fd_ = -1;

@@ -336,6 +336,7 @@ void Control::after_fork_in_child() {
   Control& c = instance();
   if (Recorder* r = c.current()) {
     r->file_->close();
+    ::close(r->live_.fd);
     c.pending_ = true;
     r->process_mutex_.unlock();
   }

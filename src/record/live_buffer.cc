@@ -1,6 +1,7 @@
 #include "record/live_buffer.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -78,7 +79,8 @@ Result<LiveBuffer> make_live_buffer(const std::string& path, std::size_t bytes) 
     return base::errno_error("cannot map", path, error);
   }
   ::madvise(p, size, MADV_DONTFORK);
-  LiveBuffer buffer{path, static_cast<std::byte*>(p), size, count};
+  ::flock(fd.get(), LOCK_EX | LOCK_NB);
+  LiveBuffer buffer{path, static_cast<std::byte*>(p), size, count, fd.release()};
   auto* const header = new (p) trace::LiveHeader;
   header->lane_slots = trace::kLaneSlots;
   header->chunk_count = count;
@@ -89,6 +91,8 @@ Result<LiveBuffer> make_live_buffer(const std::string& path, std::size_t bytes) 
 
 void retire(LiveBuffer& buffer) noexcept {
   if (buffer.base == nullptr) return;
+  if (buffer.fd >= 0) ::close(buffer.fd);
+  buffer.fd = -1;
   ::mmap(buffer.base, buffer.bytes, PROT_READ | PROT_WRITE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   ranges().push_back({buffer.base, buffer.bytes, base::monotonic_ns()});

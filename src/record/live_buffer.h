@@ -20,6 +20,7 @@ struct LiveBuffer {
   std::byte* base = nullptr;
   std::size_t bytes = 0;
   std::uint32_t chunk_count = 0;
+  int fd = -1;  // locked exclusively: a reader sees that we are alive
 
   trace::LiveHeader* header() const { return reinterpret_cast<trace::LiveHeader*>(base); }
   trace::LaneSlot* slots() const {

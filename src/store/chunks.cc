@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "genscope/internal/word.h"
 
 namespace genscope::store {
@@ -14,9 +13,7 @@ constexpr std::uint32_t kMaxChunkWords = 8192;
 constexpr std::uint32_t kSnapshotLane = 0xFFFFFFFF;
 
 std::string text_in(const std::string& json_text, const char* key) {
-  const auto json = nlohmann::json::parse(json_text, nullptr, false);
-  if (!json.is_object() || !json.contains(key) || !json[key].is_string()) return {};
-  return json[key].get<std::string>();
+  return base::JsonObject(json_text).text(key);
 }
 
 bool usable(const trace::FrameHeader& h, std::size_t payload_bytes) {
@@ -144,6 +141,9 @@ Result<TraceBytes> read_bytes(const std::vector<std::string>& paths) {
   }
   for (const std::string& path : paths) {
     auto file = base::MappedFile::open(path);
+    // A flight recorder may have deleted its oldest segment since we listed them.
+    const bool gone = !file.ok() && file.error().code == ErrorCode::not_found;
+    if (gone && &path != &paths.back()) continue;
     if (!file.ok()) return file.error();
     if (Status good = check_preamble(path, file->bytes()); !good.ok()) return good.error();
     out.bytes += file->bytes().size();

@@ -37,6 +37,7 @@ struct LiveContent {
   std::vector<std::vector<std::uint64_t>> words;  // what the chunks below view
   std::vector<Chunk> chunks;
   std::vector<Loss> losses;
+  bool in_use = false;  // the recorder holds its lock: it is alive
 };
 
 // Copies what the live file holds, also while its process writes on. Chunks that are recycled

@@ -6,17 +6,27 @@
 
 namespace genscope::store {
 
+std::uint32_t& NameIndex::slot(std::uint32_t site) {
+  if (site > internal::kMaxUserSite) return well_known_.try_emplace(site, kNone).first->second;
+  if (site >= index_.size()) index_.resize(site + 1, kNone);
+  return index_[site];
+}
+
 void NameIndex::define(std::uint32_t site, Name name) {
   if (site > internal::kFieldMask) return;
-  if (site >= index_.size()) index_.resize(site + 1, kNone);
-  if (index_[site] != kNone) return;
-  index_[site] = static_cast<std::uint32_t>(names_.size());
+  std::uint32_t& index = slot(site);
+  if (index != kNone) return;
+  index = static_cast<std::uint32_t>(names_.size());
   names_.push_back(std::move(name));
 }
 
-std::uint32_t NameIndex::add_unknown(std::uint32_t site) {
-  define(site, {"(unknown name " + std::to_string(site) + ")", SpanKind::function});
-  return index_[site];
+std::uint32_t NameIndex::of_rare(std::uint32_t site) {
+  std::uint32_t& index = slot(site & internal::kFieldMask);
+  if (index == kNone) {
+    index = static_cast<std::uint32_t>(names_.size());
+    names_.push_back({"(unknown name " + std::to_string(site) + ")", SpanKind::function});
+  }
+  return index;
 }
 
 Result<std::span<const std::uint64_t>> words_of(const Chunk& chunk, trace::Unpacker& unpacker,

@@ -21,13 +21,16 @@ class NameIndex {
   std::uint32_t of(std::uint32_t site) {
     if (site < index_.size() && index_[site] != kNone) [[likely]]
       return index_[site];
-    return add_unknown(site);
+    return of_rare(site);
   }
 
  private:
-  std::uint32_t add_unknown(std::uint32_t site);
+  std::uint32_t of_rare(std::uint32_t site);
+  std::uint32_t& slot(std::uint32_t site);
+
   std::vector<Name>& names_;
-  std::vector<std::uint32_t> index_;
+  std::vector<std::uint32_t> index_;  // user names, numbered from 1
+  std::unordered_map<std::uint32_t, std::uint32_t> well_known_;  // those from kMaxUserSite on
 };
 
 struct Definitions {

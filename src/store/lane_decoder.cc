@@ -37,7 +37,7 @@ std::uint32_t LaneDecoder::add_span(std::uint64_t id, std::int64_t at_ns, std::u
   s.flags.push_back(flags);
   constexpr std::uint64_t kWordMask = (std::uint64_t{1} << internal::kIdChunkShift) - 1;
   if (refs_.chunks.empty() || refs_.chunks.back().id != (id & ~kWordMask)) [[unlikely]] {
-    refs_.chunks.push_back({id & ~kWordMask, index});
+    refs_.chunks.push_back({id & ~kWordMask, index, (flags & kSpanClipped) == 0});
   }
   refs_.span_words.push_back(static_cast<std::uint16_t>(id & kWordMask));
   last_id_ = id;
@@ -58,12 +58,10 @@ void LaneDecoder::end(std::uint32_t tag, std::int64_t at_ns, bool failed) {
 }
 
 std::uint32_t LaneDecoder::named_track(std::uint32_t site) {
-  if (site >= track_of_site_.size()) track_of_site_.resize(site + 1, kNone);
-  if (track_of_site_[site] == kNone) {
-    track_of_site_[site] = static_cast<std::uint32_t>(trace_.tracks.size());
-    trace_.tracks.push_back({trace_.names[names_.of(site)].text, 0, 0, 0});
-  }
-  return track_of_site_[site];
+  const auto [it, fresh] =
+      track_of_site_.try_emplace(site, static_cast<std::uint32_t>(trace_.tracks.size()));
+  if (fresh) trace_.tracks.push_back({trace_.names[names_.of(site)].text, 0, 0, 0});
+  return it->second;
 }
 
 void LaneDecoder::argument(std::uint64_t word, std::span<const std::uint64_t> payload) {

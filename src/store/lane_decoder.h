@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "genscope/trace.h"
@@ -49,6 +50,7 @@ struct References {
   struct ChunkStart {
     std::uint64_t id;     // of the chunk's first word
     std::uint32_t first;  // span
+    bool whole = true;    // false: only spans that a later chunk knew to be open
   };
   std::vector<ChunkStart> chunks;
   std::vector<std::uint16_t> span_words;
@@ -101,7 +103,7 @@ class LaneDecoder {
   trace::Unpacker unpacker_;
   std::vector<trace::OpenSpan> open_list_;
   std::vector<Open> stack_;
-  std::vector<std::uint32_t> track_of_site_;
+  std::unordered_map<std::uint32_t, std::uint32_t> track_of_site_;
 
   std::uint32_t track_ = 0;
   std::uint32_t next_seq_ = 0;

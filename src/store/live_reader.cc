@@ -1,10 +1,12 @@
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <unordered_map>
 
 #include "base/text.h"
 #include "genscope/internal/word.h"
@@ -70,6 +72,8 @@ Result<LiveContent> read_live(const std::string& path, const std::string& trace_
     return bad("sizes do not fit the file");
   }
   LiveContent content;
+  // The recorder holds an exclusive lock for as long as it lives, and has not called exec.
+  content.in_use = ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   for (std::uint32_t i = 0; i < header.lane_slots; ++i) {
     SlotBytes slot{};
     if (!read_at(fd.get(), trace::kSlotsOffset + std::uint64_t{i} * sizeof slot, &slot,
@@ -81,11 +85,26 @@ Result<LiveContent> read_live(const std::string& path, const std::string& trace_
                               slot.lost_first_tick, slot.lost_last_tick});
   }
   const std::uint64_t capacity = header.chunk_bytes - sizeof(ChunkBytes);
+  const auto place = [&](std::uint32_t i) {
+    return header.chunk_offset + std::uint64_t{i} * header.chunk_bytes;
+  };
+  const auto in_use = [](const ChunkBytes& c) { return c.state == kOpen || c.state == kFilled; };
+  // How far each lane is now. A thread that writes on while we copy may open later chunks in
+  // places that we have passed and in places that we have not: those are for the next reading.
+  std::unordered_map<std::uint32_t, std::uint32_t> newest;
   for (std::uint32_t i = 0; i < header.chunk_count; ++i) {
-    const std::uint64_t at = header.chunk_offset + std::uint64_t{i} * header.chunk_bytes;
+    ChunkBytes chunk{};
+    if (!read_at(fd.get(), place(i), &chunk, sizeof chunk)) break;
+    if (!in_use(chunk)) continue;
+    std::uint32_t& seq = newest[chunk.lane];
+    seq = std::max(seq, chunk.seq);
+  }
+  for (std::uint32_t i = 0; i < header.chunk_count; ++i) {
+    const std::uint64_t at = place(i);
     ChunkBytes before{}, after{};
     if (!read_at(fd.get(), at, &before, sizeof before)) break;
-    if (before.state != kOpen && before.state != kFilled) continue;
+    const auto known = newest.find(before.lane);
+    if (!in_use(before) || known == newest.end() || before.seq > known->second) continue;
     const std::uint64_t used = before.tail - before.data;
     if (used == 0 || used > capacity || used % 8 != 0 || before.lane > internal::kMaxLane ||
         before.seq > internal::kMaxChunkSeq) {

@@ -1,8 +1,7 @@
 #include <filesystem>
 
-#include <nlohmann/json.hpp>
-
 #include "base/file.h"
+#include "base/json.h"
 #include "genscope/store.h"
 #include "store/segments.h"
 
@@ -10,7 +9,6 @@ namespace genscope {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 void read_manifest(const std::string& path, Run& run) {
   auto text = base::read_file(path, 16 << 20);
@@ -18,29 +16,17 @@ void read_manifest(const std::string& path, Run& run) {
     run.notes.push_back("no manifest: " + text.error().message);
     return;
   }
-  const json object = json::parse(*text, nullptr, false);
-  if (!object.is_object()) {
+  const base::JsonObject json(*text);
+  if (!json.valid()) {
     run.notes.push_back(path + " is not valid JSON; the name and the command are unknown");
     return;
   }
-  const auto text_at = [&](const char* key) {
-    const auto it = object.find(key);
-    return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
-  };
-  run.id = text_at("id");
-  run.name = text_at("name");
-  run.host = text_at("host");
-  if (const auto it = object.find("started_unix_ns"); it != object.end() && it->is_number()) {
-    run.started_unix_ns = it->get<std::int64_t>();
-  }
-  if (const auto it = object.find("exit_code"); it != object.end() && it->is_number()) {
-    run.exit_code = it->get<int>();
-  }
-  if (const auto it = object.find("command"); it != object.end() && it->is_array()) {
-    for (const json& word : *it) {
-      if (word.is_string()) run.command.push_back(word.get<std::string>());
-    }
-  }
+  run.id = json.text("id");
+  run.name = json.text("name");
+  run.host = json.text("host");
+  run.started_unix_ns = json.integer("started_unix_ns");
+  if (json.has("exit_code")) run.exit_code = static_cast<int>(json.integer("exit_code"));
+  run.command = json.texts("command");
 }
 
 // What a trace knows stands in for a manifest that says less.

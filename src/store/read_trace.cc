@@ -1,13 +1,8 @@
-#include <signal.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 
-#include <nlohmann/json.hpp>
-
 #include "base/file.h"
+#include "base/json.h"
 #include "genscope/store.h"
 #include "store/chunks.h"
 #include "store/clock_map.h"
@@ -19,20 +14,6 @@
 namespace genscope::store {
 namespace {
 
-using nlohmann::json;
-
-// Fields are optional: a damaged or later file may lack any.
-template <class T>
-T get(const json& object, const char* key, T fallback) {
-  const auto it = object.find(key);
-  if (it == object.end()) return fallback;
-  if constexpr (std::is_same_v<T, std::string>) {
-    return it->is_string() ? it->template get<std::string>() : fallback;
-  } else {
-    return it->is_number() ? it->template get<T>() : fallback;
-  }
-}
-
 struct Header {
   ProcessInfo process;
   base::ClockSnapshot started;
@@ -41,40 +22,30 @@ struct Header {
 };
 
 Header parse_process(const std::string& text) {
+  const base::JsonObject json(text);
   Header header;
-  json object = json::parse(text, nullptr, false);
-  if (!object.is_object()) object = json::object();
   ProcessInfo& p = header.process;
-  p.trace_id = get<std::string>(object, "trace_id", "");
-  p.pid = get<std::uint32_t>(object, "pid", 0);
-  p.ppid = get<std::uint32_t>(object, "ppid", 0);
-  p.host = get<std::string>(object, "host", "");
-  p.boot_id = get<std::string>(object, "boot_id", "");
-  p.version = get<std::string>(object, "version", "");
-  p.clock = get<std::string>(object, "clock", "");
-  if (const auto it = object.find("command"); it != object.end() && it->is_array()) {
-    for (const json& word : *it) {
-      if (word.is_string()) p.command.push_back(word.get<std::string>());
-    }
-  }
-  if (object.contains("rank")) p.rank = get<int>(object, "rank", 0);
-  if (object.contains("world_size")) p.world_size = get<int>(object, "world_size", 0);
-  header.started.ticks = get<std::uint64_t>(object, "started_ticks", 0);
-  header.started.monotonic_ns = get<std::int64_t>(object, "started_monotonic_ns", 0);
-  header.started.realtime_ns = get<std::int64_t>(object, "started_unix_ns", 0);
-  header.ticks_per_second = get<double>(object, "ticks_per_second", 1e9);
-  header.keep_newest = object.value("keep_newest", json(false)) == json(true);
+  p.trace_id = json.text("trace_id");
+  p.pid = static_cast<std::uint32_t>(json.natural("pid"));
+  p.ppid = static_cast<std::uint32_t>(json.natural("ppid"));
+  p.host = json.text("host");
+  p.boot_id = json.text("boot_id");
+  p.version = json.text("version");
+  p.clock = json.text("clock");
+  p.command = json.texts("command");
+  if (json.has("rank")) p.rank = static_cast<int>(json.integer("rank"));
+  if (json.has("world_size")) p.world_size = static_cast<int>(json.integer("world_size"));
+  header.started.ticks = json.natural("started_ticks");
+  header.started.monotonic_ns = json.integer("started_monotonic_ns");
+  header.started.realtime_ns = json.integer("started_unix_ns");
+  header.ticks_per_second = json.number("ticks_per_second", 1e9);
+  header.keep_newest = json.flag("keep_newest");
   return header;
 }
 
 std::string this_boot() {
   auto text = base::read_file("/proc/sys/kernel/random/boot_id", 256);
   return text.ok() ? text->substr(0, text->find('\n')) : std::string();
-}
-
-bool process_runs(const ProcessInfo& p) {
-  if (p.pid == 0 || p.boot_id != this_boot()) return false;
-  return ::kill(static_cast<pid_t>(p.pid), 0) == 0 || errno == EPERM;
 }
 
 void add_losses(const TraceBytes& bytes, const Definitions& definitions,
@@ -114,6 +85,9 @@ void add_notes(const TraceBytes& bytes, const Header& header, Trace& trace) {
   };
   if (in.in_progress) {
     note("the process is still recording");
+  } else if (!in.closed && !bytes.live && trace.process.boot_id != this_boot()) {
+    note("the trace is not closed and its buffers are not here: it was recorded on another host (" +
+         trace.process.host + ") or before a reboot");
   } else if (!in.closed) {
     note("the process ended without closing its trace; " +
          count(in.recovered_chunks, "chunk") + " recovered from its buffers");
@@ -194,7 +168,7 @@ Trace assemble(TraceBytes bytes) {
   set_extent(refs, header, trace);
   resolve(refs, trace);
   add_losses(bytes, definitions, tracks, clock, trace);
-  trace.integrity.in_progress = !trace.integrity.closed && process_runs(trace.process);
+  trace.integrity.in_progress = bytes.live && bytes.live->in_use;
   add_notes(bytes, header, trace);
   return trace;
 }

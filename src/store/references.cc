@@ -9,20 +9,35 @@ namespace {
 
 using LaneRange = References::LaneRange;
 
-// The span with this id, or kNone.
-std::uint32_t find(const References& refs, std::uint64_t id) {
-  constexpr std::uint64_t kWordMask = (std::uint64_t{1} << internal::kIdChunkShift) - 1;
-  const auto chunk = std::lower_bound(
+constexpr std::uint64_t kWordMask = (std::uint64_t{1} << internal::kIdChunkShift) - 1;
+using ChunkIterator = std::vector<References::ChunkStart>::const_iterator;
+
+// The chunk that this id lies in, or the end.
+ChunkIterator chunk_of(const References& refs, std::uint64_t id) {
+  const auto it = std::lower_bound(
       refs.chunks.begin(), refs.chunks.end(), id & ~kWordMask,
       [](const References::ChunkStart& c, std::uint64_t start) { return c.id < start; });
-  if (chunk == refs.chunks.end() || chunk->id != (id & ~kWordMask)) return kNone;
-  const auto next = std::next(chunk);
+  return it != refs.chunks.end() && it->id == (id & ~kWordMask) ? it : refs.chunks.end();
+}
+
+// The span with this id, or kNone.
+std::uint32_t find(const References& refs, std::uint64_t id) {
+  const ChunkIterator chunk = chunk_of(refs, id);
+  if (chunk == refs.chunks.end()) return kNone;
+  const ChunkIterator next = std::next(chunk);
   const auto begin = refs.span_words.begin() + chunk->first;
   const auto end = next != refs.chunks.end() ? refs.span_words.begin() + next->first
                                              : refs.span_words.end();
   const auto it = std::lower_bound(begin, end, static_cast<std::uint16_t>(id & kWordMask));
   if (it == end || *it != (id & kWordMask)) return kNone;
   return static_cast<std::uint32_t>(it - refs.span_words.begin());
+}
+
+// Counts a reference to a span that does not exist, unless its chunk is missing: what was
+// discarded or damaged is counted already.
+void count_unknown(const References& refs, std::uint64_t id, Integrity& integrity) {
+  const ChunkIterator chunk = chunk_of(refs, id);
+  if (chunk != refs.chunks.end() && chunk->whole) integrity.bad_words++;
 }
 
 // Ends that were recorded elsewhere. A scoped span that another thread ended stood as the parent
@@ -33,7 +48,7 @@ void apply_ends(const References& refs, Trace& trace) {
   for (const References::End& end : refs.ends) {
     const std::uint32_t span = find(refs, end.id);
     if (span == kNone || s.duration_ns[span] >= 0) {
-      trace.integrity.bad_words++;
+      count_unknown(refs, end.id, trace.integrity);
       continue;
     }
     s.duration_ns[span] = std::max<std::int64_t>(0, end.at_ns - s.begin_ns[span]);
@@ -92,7 +107,7 @@ void fill(ArgColumns& columns, std::vector<PendingArg>& args) {
 void apply_args(References& refs, Trace& trace) {
   for (PendingArg& arg : refs.args) {
     const std::uint32_t span = find(refs, arg.owner);
-    if (span == kNone) trace.integrity.bad_words++;
+    if (span == kNone) count_unknown(refs, arg.owner, trace.integrity);
     arg.owner = span;
   }
   std::erase_if(refs.args, [](const PendingArg& a) { return a.owner == kNone; });
@@ -112,7 +127,7 @@ void apply_device(const References& refs, Trace& trace) {
   for (const References::Device& d : refs.device) {
     const std::uint32_t span = find(refs, d.id);
     if (span == kNone || d.value_ns < 0) {
-      trace.integrity.bad_words++;
+      count_unknown(refs, d.id, trace.integrity);
     } else {
       rows.push_back({span, d.is_begin ? 0 : d.value_ns, d.is_begin ? d.value_ns : -1});
     }

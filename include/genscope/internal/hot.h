@@ -176,9 +176,8 @@ inline constexpr std::uint64_t kTaken = std::uint64_t{1} << 62;
 [[gnu::always_inline]] inline void end(std::uint64_t id) noexcept {
   if (id == 0) return;
   Lane& lane = t_lane;
-  const std::uint64_t ticks = fast_ticks();
   const std::uint64_t w = take(lane);
-  const std::uint64_t tick = ticks - lane.base;
+  const std::uint64_t tick = fast_ticks() - lane.base;
   // One test for two: the span is of another lane (or flagged), the tick is out of range.
   static_assert(kIdLaneShift == kFieldShift);
   if ((((id ^ lane.lane_bits) | tick) >> kFieldShift) != 0 ||

@@ -1,5 +1,5 @@
 // producer RUN_DIR SPANS: one thread records SPANS spans after its first, between two calls of
-// getppid(), which a system-call trace shows.
+// getpgid(0), which a system-call trace shows.
 #include <genscope/record.h>
 #include <unistd.h>
 
@@ -22,9 +22,9 @@ int main(int argc, char** argv) {
       }
     };
     some(1);
-    ::getppid();
+    ::getpgid(0);
     some(spans / 3);
-    ::getppid();
+    ::getpgid(0);
   }).join();
   return 0;
 }

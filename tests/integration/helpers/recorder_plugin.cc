@@ -1,4 +1,4 @@
-// A shared library with a recorder of its own inside; load_plugin loads and unloads it.
+// A shared library with a recorder of its own inside; plugin_host loads and unloads it.
 #include <genscope/record.h>
 
 #include <atomic>

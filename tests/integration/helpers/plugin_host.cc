@@ -1,4 +1,4 @@
-// load_plugin PLUGIN RUN_DIR TIMES CLOSE
+// plugin_host PLUGIN RUN_DIR TIMES CLOSE
 // Loads the library, lets it record, unloads it; CLOSE 0 leaves the session to the unloading.
 #include <dlfcn.h>
 #include <sys/wait.h>

@@ -1,0 +1,64 @@
+#include "base/json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace genscope::base {
+
+using nlohmann::json;
+
+struct JsonObject::Value {
+  json object;
+  const json* find(const char* key) const {
+    const auto it = object.find(key);
+    return it != object.end() ? &*it : nullptr;
+  }
+};
+
+JsonObject::JsonObject(std::string_view text) : value_(std::make_unique<Value>()) {
+  value_->object = json::parse(text, nullptr, false);
+  valid_ = value_->object.is_object();
+  if (!valid_) value_->object = json::object();
+}
+JsonObject::~JsonObject() = default;
+JsonObject::JsonObject(JsonObject&&) noexcept = default;
+JsonObject& JsonObject::operator=(JsonObject&&) noexcept = default;
+
+bool JsonObject::has(const char* key) const { return value_->find(key) != nullptr; }
+
+std::string JsonObject::text(const char* key) const {
+  const json* const v = value_->find(key);
+  return v != nullptr && v->is_string() ? v->get<std::string>() : std::string();
+}
+
+std::vector<std::string> JsonObject::texts(const char* key) const {
+  std::vector<std::string> out;
+  const json* const v = value_->find(key);
+  if (v == nullptr || !v->is_array()) return out;
+  for (const json& item : *v) {
+    if (item.is_string()) out.push_back(item.get<std::string>());
+  }
+  return out;
+}
+
+// Only what is an integer in the text: a float of any size would be undefined to convert.
+std::int64_t JsonObject::integer(const char* key, std::int64_t fallback) const {
+  const json* const v = value_->find(key);
+  return v != nullptr && v->is_number_integer() ? v->get<std::int64_t>() : fallback;
+}
+
+std::uint64_t JsonObject::natural(const char* key, std::uint64_t fallback) const {
+  const json* const v = value_->find(key);
+  return v != nullptr && v->is_number_unsigned() ? v->get<std::uint64_t>() : fallback;
+}
+
+double JsonObject::number(const char* key, double fallback) const {
+  const json* const v = value_->find(key);
+  return v != nullptr && v->is_number() ? v->get<double>() : fallback;
+}
+
+bool JsonObject::flag(const char* key) const {
+  const json* const v = value_->find(key);
+  return v != nullptr && v->is_boolean() && v->get<bool>();
+}
+
+}  // namespace genscope::base
