@@ -145,6 +145,8 @@ Result<TraceBytes> read_bytes(const std::vector<std::string>& paths) {
     const bool gone = !file.ok() && file.error().code == ErrorCode::not_found;
     if (gone && &path != &paths.back()) continue;
     if (!file.ok()) return file.error();
+    // Or made its next one a moment ago and not written to it yet.
+    if (file->bytes().empty() && paths.size() > 1) continue;
     if (Status good = check_preamble(path, file->bytes()); !good.ok()) return good.error();
     out.bytes += file->bytes().size();
     scan(file->bytes(), out);

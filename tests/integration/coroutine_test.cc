@@ -63,26 +63,30 @@ struct On {
 };
 
 struct Measured {
-  std::int64_t request_ns = 0;
-  std::int64_t step_ns[4] = {};
+  Bounds request;
+  Bounds step[4];
 };
 
 Task serve(int number, Worker& a, Worker& b, Measured& measured, std::atomic<int>& left) {
   co_await On{a};
   const std::int64_t begin_ns = base::monotonic_ns();
   const Handle request = begin(SpanKind::request, "request-" + std::to_string(number));
+  const std::int64_t within = base::monotonic_ns();
   for (int i = 0; i < 4; ++i) {
     const std::int64_t step_begin = base::monotonic_ns();
     const Handle step =
         begin(SpanKind::step, "step-" + std::to_string(number), Under{request}, {{"i", i}});
+    const std::int64_t step_within = base::monotonic_ns();
     spin_ns(300'000);
     co_await On{i % 2 == 0 ? b : a};  // goes on on the other thread
     spin_ns(300'000);
+    measured.step[i].inner_ns = base::monotonic_ns() - step_within;
     end(step);
-    measured.step_ns[i] = base::monotonic_ns() - step_begin;
+    measured.step[i].outer_ns = base::monotonic_ns() - step_begin;
   }
+  measured.request.inner_ns = base::monotonic_ns() - within;
   end(request);
-  measured.request_ns = base::monotonic_ns() - begin_ns;
+  measured.request.outer_ns = base::monotonic_ns() - begin_ns;
   left--;
 }
 
@@ -110,7 +114,7 @@ TEST(Coroutine, HandlesKeepParentsAndDurationsAcrossThreads) {
     ASSERT_NE(request, kNone);
     EXPECT_EQ(trace.spans.parent[request], kNone);
     EXPECT_EQ(trace.spans.flags[request], kSpanDetached);
-    expect_same_time(trace.spans.duration_ns[request], m.request_ns);
+    expect_same_time(trace.spans.duration_ns[request], m.request);
     const auto steps = spans_named(trace, "step-" + std::to_string(i));
     ASSERT_EQ(steps.size(), 4u);
     std::map<std::uint64_t, std::uint32_t> by_index;
@@ -123,7 +127,7 @@ TEST(Coroutine, HandlesKeepParentsAndDurationsAcrossThreads) {
     ASSERT_EQ(by_index.size(), 4u);
     for (const auto& [k, step] : by_index) {
       EXPECT_EQ(trace.spans.parent[step], request);
-      expect_same_time(trace.spans.duration_ns[step], m.step_ns[k]);
+      expect_same_time(trace.spans.duration_ns[step], m.step[k]);
     }
   }
 }
@@ -159,17 +163,19 @@ TEST(Coroutine, ScopedSpansMayEndOutOfOrderOnOneThread) {
 
 TEST(Coroutine, AScopedSpanMayEndOnAnotherThread) {
   const TempDir dir;
-  std::int64_t measured = 0;
+  Bounds measured;
   {
     const Session session("hand-over", options_in(dir));
     { const Stage warm("warm"); }
     const std::int64_t begin = base::monotonic_ns();
     auto moved = std::make_unique<Stage>("moved");
+    const std::int64_t within = base::monotonic_ns();
     { const Stage child("child"); }
     spin_ns(2'000'000);
     std::thread([&] {
+      measured.inner_ns = base::monotonic_ns() - within;
       moved.reset();
-      measured = base::monotonic_ns() - begin;
+      measured.outer_ns = base::monotonic_ns() - begin;
       const Stage other("other");
     }).join();
     const Stage later("later");  // not a child: the span is over

@@ -124,7 +124,7 @@ TEST(Limits, KeepNewestMayBeReadWhileItTurnsOver) {
       const Stage stage("work", {{"i", i * 7919}});
     }
   });
-  for (std::size_t i = 0; i < scaled(100) + 5; ++i) {
+  for (std::size_t i = 0; i < scaled(20) + 5; ++i) {
     const auto run = read_run(dir / "run");
     EXPECT_TRUE(run.ok()) << run.error().message;
     if (!run.ok()) break;

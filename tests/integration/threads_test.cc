@@ -12,7 +12,7 @@ void busy_threads(std::size_t threads, ClockChoice clock) {
   SessionOptions options = options_in(dir);
   options.clock = clock;
   constexpr int kLoops = 20;
-  std::vector<std::int64_t> measured(threads, 0);
+  std::vector<Bounds> measured(threads);
   std::vector<std::uint32_t> tids(threads, 0);
   {
     const Session session("threads", options);
@@ -27,9 +27,11 @@ void busy_threads(std::size_t threads, ClockChoice clock) {
           const std::int64_t begin = base::monotonic_ns();
           {
             const Stage stage(name);
+            const std::int64_t within = base::monotonic_ns();
             spin_ns(static_cast<std::int64_t>(t + 1) * 1'000'000);
+            measured[t].inner_ns += base::monotonic_ns() - within;
           }
-          measured[t] += base::monotonic_ns() - begin;
+          measured[t].outer_ns += base::monotonic_ns() - begin;
         }
       });
     }
