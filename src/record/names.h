@@ -78,7 +78,8 @@ class NameCache {
     const std::uint64_t h = hash(entry.kind, entry.text);
     Slot& a = slots_[(h >> 56) % kSlots];
     Slot& b = slots_[(h >> 32) % kSlots];
-    (a.id == 0 ? a : b) = {h, entry.text.data(), shape(entry.kind, entry.text), entry.id};
+    Slot& slot = a.id == 0 ? a : b;
+    slot = Slot{h, entry.text.data(), shape(entry.kind, entry.text), entry.id};
   }
 
  private:

@@ -17,6 +17,7 @@ Session::~Session() { close(); }
 void Session::close() noexcept {
   if (!open_) return;
   open_ = false;
+  flush();  // so that full buffers cannot cost the session its end
   genscope::end(handle_);
   handle_ = Handle();
   record::Control::instance().close_session();

@@ -186,7 +186,15 @@ Result<Trace> read_segments(const std::vector<std::string>& paths) {
 namespace genscope {
 
 Result<Trace> read_trace(const std::string& path) {
-  return store::read_segments(store::segments_of(path));
+  // A flight recorder may delete every segment that we listed before we open one: list again.
+  constexpr int kTries = 20;
+  for (int i = 1;; ++i) {
+    const std::vector<std::string> segments = store::segments_of(path);
+    Result<Trace> trace = store::read_segments(segments);
+    const bool moved_on = !trace.ok() && trace.error().code == ErrorCode::not_found &&
+                          segments != store::segments_of(path);
+    if (!moved_on || i == kTries) return trace;
+  }
 }
 
 }  // namespace genscope
