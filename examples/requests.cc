@@ -30,8 +30,8 @@ int main() {
         genscope::Stage stage{"queue", genscope::Under{request.handle()}};
         work(i);
       }
-      const genscope::Handle kernel = genscope::begin(
-          genscope::SpanKind::forward, "denoise_kernel", {request.handle(), gpu}, {{"step", i}});
+      const genscope::Handle kernel = genscope::begin(genscope::SpanKind::forward, "denoise_kernel",
+                                                      {request.handle(), gpu}, {{"step", i}});
       const double result = work(i + 1);
       genscope::end(kernel);
       kernel.device_time(1'500'000);  // what the driver reported, kept apart from host time

@@ -29,8 +29,8 @@ double tsc_pair_ns();
 using Body = void (*)(std::uint64_t count);
 
 struct Cost {
-  double thread_ns = 0;     // producer CPU per item
-  double thread_ratio = 0;  // in yardsticks
+  double thread_ns = 0;      // producer CPU per item
+  double thread_ratio = 0;   // in yardsticks
   double process_ratio = 0;  // CPU of the whole process until drained, in yardsticks
   double ratio_low = 0, ratio_high = 0;
 };

@@ -28,7 +28,9 @@ void Table::add(const Row& row) {
   if (!row.ratio_to.empty()) std::snprintf(ratio, sizeof ratio, "%.2f x", row.ratio);
   std::printf("%-52s %14.2f %-12s %8s  %-22s %s%s%s\n", row.name.c_str(), row.value,
               row.unit.c_str(), ratio, row.bar.c_str(),
-              row.bar.empty() ? "" : row.kept ? "ok" : "MISSED",
+              row.bar.empty() ? ""
+              : row.kept      ? "ok"
+                              : "MISSED",
               row.note.empty() ? "" : "  ", row.note.c_str());
   std::fflush(stdout);
 }

@@ -27,17 +27,15 @@ struct Named {
   const char* name;
   Body body;
 };
-constexpr Named kBodies[] = {{"empty_loop", empty_loop},
-                             {"tsc_pair", tsc_pair},
-                             {"static_span", static_span},
-                             {"span_with_arguments", span_with_arguments},
-                             {"dynamic_span", dynamic_span},
-                             {"compiled_out_span", compiled_out_span}};
+constexpr Named kBodies[] = {
+    {"empty_loop", empty_loop},     {"tsc_pair", tsc_pair},
+    {"static_span", static_span},   {"span_with_arguments", span_with_arguments},
+    {"dynamic_span", dynamic_span}, {"compiled_out_span", compiled_out_span}};
 
 // Instructions inside genscope_bench_counted, or -1.
 double count(const std::string& program, const char* body, std::uint64_t n, bool enabled) {
-  const std::string out = std::filesystem::temp_directory_path() /
-                          ("genscope-callgrind-" + std::to_string(::getpid()));
+  const std::string out =
+      std::filesystem::temp_directory_path() / ("genscope-callgrind-" + std::to_string(::getpid()));
   const std::string command =
       "valgrind --tool=callgrind --toggle-collect=genscope_bench_counted --callgrind-out-file=" +
       out + " " + program + " --callgrind-body " + body + " " + std::to_string(n) +
@@ -64,8 +62,8 @@ double per_item(const std::string& program, const char* body, bool enabled = tru
 
 int callgrind_body(const std::vector<std::string>& args) {
   if (args.size() != 4) return 2;
-  const std::string dir = std::filesystem::temp_directory_path() /
-                          ("genscope-bench-" + std::to_string(::getpid()));
+  const std::string dir =
+      std::filesystem::temp_directory_path() / ("genscope-bench-" + std::to_string(::getpid()));
   genscope::SessionOptions options;
   options.out = dir;
   {

@@ -42,8 +42,14 @@ Row ratio_row(const std::string& name, const Cost& cost, double bar) {
   char limit[32], note[64];
   std::snprintf(limit, sizeof limit, "<= %.2f x", bar);
   std::snprintf(note, sizeof note, "[%.2f .. %.2f]", cost.ratio_low, cost.ratio_high);
-  return {name,  cost.thread_ns, "ns cpu", "tsc pair", cost.thread_ratio, bar > 0 ? limit : "",
-          cost.thread_ratio <= bar, note};
+  return {name,
+          cost.thread_ns,
+          "ns cpu",
+          "tsc pair",
+          cost.thread_ratio,
+          bar > 0 ? limit : "",
+          cost.thread_ratio <= bar,
+          note};
 }
 
 void check_nothing_lost(const char* name) {
@@ -59,7 +65,8 @@ void producer_rows(const std::string& dir, const Options& options, Table& table)
   load.count = options.quick ? 100'000 : 1'000'000;
   load.repetitions = options.quick ? 3 : 15;
   table.add(ratio_row("two time-stamp reads (the yardstick)", measure(load, tsc_pair), 0));
-  table.add(ratio_row("+ a 32-byte store, nothing else (the limit)", measure(load, tsc_and_store), 0));
+  table.add(
+      ratio_row("+ a 32-byte store, nothing else (the limit)", measure(load, tsc_and_store), 0));
   const Case cases[] = {
       {"span, static name, 1 thread", static_span, 1, true, 1.25},
       {"span, static name, every core busy", static_span, cores, true, 1.35},
@@ -153,9 +160,10 @@ void rival_rows(const Options& options, Table& table) {
 
 int main(int argc, char** argv) {
   const Options options = parse(argc, argv);
-  if (!options.rest.empty() && options.rest[0] == "--callgrind-body") return callgrind_body(options.rest);
-  const std::string dir = std::filesystem::temp_directory_path() /
-                          ("genscope-bench-" + std::to_string(::getpid()));
+  if (!options.rest.empty() && options.rest[0] == "--callgrind-body")
+    return callgrind_body(options.rest);
+  const std::string dir =
+      std::filesystem::temp_directory_path() / ("genscope-bench-" + std::to_string(::getpid()));
   Table table;
   const auto wanted = [&](const char* part) {
     return options.only.empty() || std::string(part).find(options.only) != std::string::npos;

@@ -51,8 +51,8 @@ void record(std::uint64_t spans) {
 int main(int argc, char** argv) {
   const Options options = parse(argc, argv);
   const std::uint64_t spans = options.quick ? 500'000 : 10'000'000;
-  const std::string dir = std::filesystem::temp_directory_path() /
-                          ("genscope-bench-" + std::to_string(::getpid()));
+  const std::string dir =
+      std::filesystem::temp_directory_path() / ("genscope-bench-" + std::to_string(::getpid()));
   Table table;
   std::string packed_dir;
   for (const bool pack : {true, false}) {

@@ -76,8 +76,8 @@ void kill_rows(const std::string& dir, const Options& options, Table& table) {
         }
         for (const genscope::Trace& t : run->traces) {
           for (std::size_t i = 0; i < t.spans.size(); ++i) {
-            finished += t.span_name(i) == "finished" &&
-                        (t.spans.flags[i] & genscope::kSpanUnfinished) == 0;
+            finished +=
+                t.span_name(i) == "finished" && (t.spans.flags[i] & genscope::kSpanUnfinished) == 0;
           }
         }
       }
@@ -173,7 +173,8 @@ void churn_rows(const std::string& dir, const Options& options, Table& table) {
     }
     return static_cast<std::uint64_t>(threads) * 100;
   });
-  add(table, std::to_string(threads) + " threads that come and go", churn, "0", churn.read == churn.made);
+  add(table, std::to_string(threads) + " threads that come and go", churn, "0",
+      churn.read == churn.made);
 
   const int seconds = options.quick ? 2 : 60;
   const Outcome steady = record_and_read(dir, [&](Outcome& out) {
@@ -201,7 +202,8 @@ void churn_rows(const std::string& dir, const Options& options, Table& table) {
     for (auto& t : list) t.join();
     return made.load();
   });
-  add(table, "8 threads for " + std::to_string(seconds) + " s", steady, "0", steady.read == steady.made);
+  add(table, "8 threads for " + std::to_string(seconds) + " s", steady, "0",
+      steady.read == steady.made);
   table.add({"memory growth over the last 80 % of that", steady.rss_growth_mib, "MiB", "", 0,
              "flat (< 4 MiB)", steady.rss_growth_mib < 4, ""});
 }
@@ -210,8 +212,8 @@ void churn_rows(const std::string& dir, const Options& options, Table& table) {
 
 int main(int argc, char** argv) {
   const Options options = parse(argc, argv);
-  const std::string dir = std::filesystem::temp_directory_path() /
-                          ("genscope-bench-" + std::to_string(::getpid()));
+  const std::string dir =
+      std::filesystem::temp_directory_path() / ("genscope-bench-" + std::to_string(::getpid()));
   std::filesystem::create_directories(dir);
   Table table;
   kill_rows(dir, options, table);

@@ -116,9 +116,9 @@ struct SessionOptions {
 
 // What the recorder has done so far in this process.
 struct RecorderStats {
-  bool active = false;             // a trace is open
-  std::uint64_t lost_spans = 0;    // spans dropped because the buffers were full
-  std::uint64_t lost_records = 0;  // events, counters, arguments and detached ends, likewise
+  bool active = false;              // a trace is open
+  std::uint64_t lost_spans = 0;     // spans dropped because the buffers were full
+  std::uint64_t lost_records = 0;   // events, counters, arguments and detached ends, likewise
   std::uint64_t bytes_written = 0;  // in this process's trace so far
   std::uint64_t threads = 0;        // that have recorded
 };

@@ -116,16 +116,16 @@ struct ProcessInfo {
 
 // How whole the bytes were. Everything 0 and `closed` true: nothing is missing.
 struct Integrity {
-  bool closed = false;               // the recorder finished; else it was killed or still runs
-  bool in_progress = false;          // its process is alive
+  bool closed = false;                 // the recorder finished; else it was killed or still runs
+  bool in_progress = false;            // its process is alive
   std::uint64_t recovered_chunks = 0;  // taken from the live buffers after a crash: not a loss
-  std::uint64_t bad_frames = 0;      // damaged parts of the file that were skipped
-  std::uint64_t bad_bytes = 0;       // how large they were
-  std::uint64_t missing_chunks = 0;  // holes in the numbering of a thread's chunks
-  std::uint64_t bad_words = 0;       // words that made no sense
+  std::uint64_t bad_frames = 0;        // damaged parts of the file that were skipped
+  std::uint64_t bad_bytes = 0;         // how large they were
+  std::uint64_t missing_chunks = 0;    // holes in the numbering of a thread's chunks
+  std::uint64_t bad_words = 0;         // words that made no sense
   std::uint64_t unfinished_spans = 0;
-  std::uint64_t clamped_ticks = 0;   // steps back of the clock on one thread
-  std::vector<std::string> notes;    // a sentence for each kind of damage
+  std::uint64_t clamped_ticks = 0;  // steps back of the clock on one thread
+  std::vector<std::string> notes;   // a sentence for each kind of damage
 };
 
 // What one process recorded.

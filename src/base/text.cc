@@ -31,7 +31,8 @@ std::size_t utf8_length(std::string_view s) noexcept {
 std::string_view cut_utf8(std::string_view text, std::size_t limit) noexcept {
   if (text.size() <= limit) return text;
   std::size_t end = limit;
-  while (end > 0 && limit - end < 4 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  while (end > 0 && limit - end < 4 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+    --end;
   return text.substr(0, end);
 }
 

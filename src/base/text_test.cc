@@ -20,12 +20,12 @@ TEST(CutUtf8, KeepsWhatFits) {
 }
 
 TEST(CutUtf8, NeverCutsACharacterInTwo) {
-  EXPECT_EQ(cut_utf8("ä", 1), "");           // 2 bytes
+  EXPECT_EQ(cut_utf8("ä", 1), "");  // 2 bytes
   EXPECT_EQ(cut_utf8("aä", 2), "a");
   EXPECT_EQ(cut_utf8("aä", 3), "aä");
-  EXPECT_EQ(cut_utf8("€uro", 2), "");        // 3 bytes
+  EXPECT_EQ(cut_utf8("€uro", 2), "");  // 3 bytes
   EXPECT_EQ(cut_utf8("€uro", 3), "€");
-  EXPECT_EQ(cut_utf8("x🎨y", 4), "x");       // 4 bytes
+  EXPECT_EQ(cut_utf8("x🎨y", 4), "x");  // 4 bytes
   EXPECT_EQ(cut_utf8("x🎨y", 5), "x🎨");
 }
 
@@ -50,10 +50,10 @@ TEST(JsonQuote, EscapesWhatJsonDemands) {
 TEST(JsonQuote, ReplacesWhatIsNotUtf8) {
   const std::string replacement = "\xEF\xBF\xBD";
   EXPECT_EQ(json_quote("\xFF"), "\"" + replacement + "\"");
-  EXPECT_EQ(json_quote("\xC0\x80"), "\"" + replacement + replacement + "\"");          // overlong
-  EXPECT_EQ(json_quote("a\xE2\x82"), "\"a" + replacement + replacement + "\"");        // cut off
+  EXPECT_EQ(json_quote("\xC0\x80"), "\"" + replacement + replacement + "\"");    // overlong
+  EXPECT_EQ(json_quote("a\xE2\x82"), "\"a" + replacement + replacement + "\"");  // cut off
   EXPECT_EQ(json_quote("\xED\xA0\x80"),
-            "\"" + replacement + replacement + replacement + "\"");                    // surrogate
+            "\"" + replacement + replacement + replacement + "\"");  // surrogate
 }
 
 TEST(JsonQuote, OfAnyBytesIsValidJson) {

@@ -29,9 +29,8 @@ class ArgPlan {
   static constexpr std::size_t kMaxWords = 2048;
 
   void add(LaneWriter& writer, const Arg& arg) noexcept {
-    const std::uint32_t key = arg.key_site() != nullptr
-                                  ? writer.intern(*arg.key_site())
-                                  : writer.intern(SpanKind::none, arg.key());
+    const std::uint32_t key = arg.key_site() != nullptr ? writer.intern(*arg.key_site())
+                                                        : writer.intern(SpanKind::none, arg.key());
     add(key, arg);
   }
   void add(std::uint32_t key, const Arg& arg) noexcept {
@@ -152,8 +151,8 @@ void put_event(LaneWriter& writer, std::uint32_t site, std::uint64_t on, Args ar
 
 void put_counter(LaneWriter& writer, std::uint32_t site, double value) noexcept {
   if (site == 0) return writer.drop();
-  if (put(writer,
-          {make_word(Op::counter, site, 0), __builtin_bit_cast(std::uint64_t, value)}, {})) {
+  if (put(writer, {make_word(Op::counter, site, 0), __builtin_bit_cast(std::uint64_t, value)},
+          {})) {
     writer.publish();
   }
 }

@@ -45,9 +45,7 @@ genscope::SessionOptions to_cpp(const gs_session_options* given) {
   return options;
 }
 
-bool off() noexcept {
-  return genscope::internal::g_mode.load(std::memory_order_relaxed) == 0;
-}
+bool off() noexcept { return genscope::internal::g_mode.load(std::memory_order_relaxed) == 0; }
 
 gs_span begin_indexed(genscope::Site& site, std::int64_t index) noexcept {
   if (off()) return 0;

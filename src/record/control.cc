@@ -244,8 +244,8 @@ bool Control::attach(Lane& lane) noexcept {
   threads_++;
   std::array<char, 32> name{};
   pthread_getname_np(pthread_self(), name.data(), name.size());
-  recorder->put(trace::ThreadMeta{number, static_cast<std::uint32_t>(::syscall(SYS_gettid)),
-                                  name.data()});
+  recorder->put(
+      trace::ThreadMeta{number, static_cast<std::uint32_t>(::syscall(SYS_gettid)), name.data()});
   pthread_setspecific(g_thread_exit, &lane);
   return true;
 }

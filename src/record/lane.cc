@@ -143,7 +143,8 @@ std::uint64_t* LaneWriter::reserve_end(std::uint64_t& tick) noexcept {
   }
   const std::uint64_t limit = address(lane_.state->limit.load(kRelaxed));
   if (limit == 0) return nullptr;
-  if (address(lane_.state->write) + 8 > limit && !next_chunk(*recorder_, lane_, now)) return nullptr;
+  if (address(lane_.state->write) + 8 > limit && !next_chunk(*recorder_, lane_, now))
+    return nullptr;
   if (lane_.depth > 0) lane_.depth--;
   return lane_.state->write++;
 }

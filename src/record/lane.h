@@ -22,7 +22,7 @@ struct LaneState {
   Lane* lane = nullptr;  // the thread's own block
   std::uint32_t index = 0;
   std::uint64_t* write = nullptr;  // the next word, while a LaneWriter has taken the lane's own
-  std::uint32_t seq = 0;  // of the next chunk
+  std::uint32_t seq = 0;           // of the next chunk
   const void* recorder = nullptr;  // the trace that this lane belongs to
   // The end of the chunk. Equals lane->limit, except on the OS clock, where that stays null so
   // that every span takes the slow path, the only one that can read another clock.

@@ -71,8 +71,7 @@ Result<LiveBuffer> make_live_buffer(const std::string& path, std::size_t bytes) 
   }
   void* const range = reusable_range(size);
   const int fixed = range != nullptr ? MAP_FIXED : 0;
-  void* const p =
-      ::mmap(range, size, PROT_READ | PROT_WRITE, MAP_SHARED | fixed, fd.get(), 0);
+  void* const p = ::mmap(range, size, PROT_READ | PROT_WRITE, MAP_SHARED | fixed, fd.get(), 0);
   if (p == MAP_FAILED) {
     error = errno;
     ::unlink(path.c_str());

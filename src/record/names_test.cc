@@ -45,12 +45,12 @@ TEST(Names, DefineIsCalledOnceAndMayRefuse) {
                            return false;
                          }),
             nullptr);
-  const NameEntry* const made = table.intern(SpanKind::stage, "names-refused",
-                                             [&](const NameEntry& e) {
-                                               calls++;
-                                               EXPECT_EQ(e.text, "names-refused");
-                                               return true;
-                                             });
+  const NameEntry* const made =
+      table.intern(SpanKind::stage, "names-refused", [&](const NameEntry& e) {
+        calls++;
+        EXPECT_EQ(e.text, "names-refused");
+        return true;
+      });
   ASSERT_NE(made, nullptr);
   intern(SpanKind::stage, "names-refused");
   EXPECT_EQ(calls, 2);

@@ -17,7 +17,8 @@ class Chunks {
   explicit Chunks(std::uint32_t count)
       : memory_(static_cast<std::byte*>(
             std::aligned_alloc(4096, std::size_t{count} * internal::kChunkBytes))) {
-    for (std::uint32_t i = 0; i < count; ++i) new (memory_ + i * internal::kChunkBytes) ChunkHeader{};
+    for (std::uint32_t i = 0; i < count; ++i)
+      new (memory_ + i * internal::kChunkBytes) ChunkHeader{};
     pool.init(memory_, count);
   }
   ~Chunks() { std::free(memory_); }
@@ -91,7 +92,8 @@ TEST(Pool, ManyThreadsNeverHoldTheSameChunk) {
   const auto owners = [](ChunkHeader* c) -> std::atomic<std::uint64_t>& {
     return *reinterpret_cast<std::atomic<std::uint64_t>*>(c + 1);
   };
-  for (std::uint32_t i = 0; i < kCount; ++i) new (&owners(pool.at(i))) std::atomic<std::uint64_t>(0);
+  for (std::uint32_t i = 0; i < kCount; ++i)
+    new (&owners(pool.at(i))) std::atomic<std::uint64_t>(0);
   std::atomic<bool> stop{false};
   std::atomic<int> twice{0};
   std::atomic<std::uint64_t> filled{0}, drained{0};

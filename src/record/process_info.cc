@@ -100,8 +100,8 @@ std::string to_json(const ProcessFacts& facts) {
           {"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})) {
     json.add_number("rank", *rank);
   }
-  if (const auto size = from_environment(
-          {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"})) {
+  if (const auto size =
+          from_environment({"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"})) {
     json.add_number("world_size", *size);
   }
   return json.finish();
@@ -119,7 +119,8 @@ Result<std::string> make_run_dir(const std::string& out, std::string_view name) 
   for (int i = 0;; ++i) {
     const std::string path = i == 0 ? stem : stem + "-" + std::to_string(i);
     if (::mkdir(path.c_str(), 0755) == 0) return path;
-    if (errno != EEXIST || i > 10'000) return base::errno_error("cannot create folder", path, errno);
+    if (errno != EEXIST || i > 10'000)
+      return base::errno_error("cannot create folder", path, errno);
   }
 }
 

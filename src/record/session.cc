@@ -5,8 +5,7 @@ namespace genscope {
 inline namespace on {
 
 Session::Session(std::string_view name, const SessionOptions& options) noexcept {
-  const record::Control::Opened opened =
-      record::Control::instance().open_session(name, options);
+  const record::Control::Opened opened = record::Control::instance().open_session(name, options);
   open_ = true;
   run_dir_ = opened.run_dir;
   handle_ = begin(SpanKind::session, name);

@@ -64,8 +64,7 @@ int TraceFile::write() noexcept {
   const int error = write_with_elsewhere();
   if (error != 0) {
     // Take a half-written frame back; if that fails too, the reader skips it.
-    [[maybe_unused]] const int ignored =
-        ::ftruncate(fd_.get(), static_cast<off_t>(segment.bytes));
+    [[maybe_unused]] const int ignored = ::ftruncate(fd_.get(), static_cast<off_t>(segment.bytes));
     return error;
   }
   segment.bytes += pending();

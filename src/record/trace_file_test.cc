@@ -103,8 +103,8 @@ TEST(TraceFile, KeepNewestTurnsSegmentsOver) {
   EXPECT_EQ(on_disk, file->bytes());
   EXPECT_GE(on_disk, kMax / 2);
   EXPECT_FALSE(std::filesystem::exists(dir / "trace-1-0.gst"));
-  EXPECT_TRUE(std::filesystem::exists(
-      dir / ("trace-1-0." + std::to_string(file->segment()) + ".gst")));
+  EXPECT_TRUE(
+      std::filesystem::exists(dir / ("trace-1-0." + std::to_string(file->segment()) + ".gst")));
 }
 
 TEST(TraceFile, ATinyLimitIsRaisedToSomethingThatWorks) {

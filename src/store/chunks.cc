@@ -63,8 +63,9 @@ Status check_preamble(const std::string& path, std::span<const std::byte> bytes)
   }
   std::memcpy(&preamble, bytes.data(), sizeof preamble);
   if (preamble.magic != wanted.magic) {
-    return Error{ErrorCode::bad_data, path + " is not a genscope trace: it does not start with "
-                                             "GENSCOPE"};
+    return Error{ErrorCode::bad_data, path +
+                                          " is not a genscope trace: it does not start with "
+                                          "GENSCOPE"};
   }
   if (preamble.version > wanted.version) {
     return Error{ErrorCode::unsupported,
@@ -115,9 +116,7 @@ void scan(std::span<const std::byte> bytes, TraceBytes& out) {
 
 // Sorts, and drops what the live buffer has of chunks that are in a file.
 void order(std::vector<Chunk>& chunks) {
-  const auto key = [](const Chunk& c) {
-    return std::tuple(c.lane, c.seq, c.from_live, ~c.words);
-  };
+  const auto key = [](const Chunk& c) { return std::tuple(c.lane, c.seq, c.from_live, ~c.words); };
   std::stable_sort(chunks.begin(), chunks.end(),
                    [&](const Chunk& a, const Chunk& b) { return key(a) < key(b); });
   const auto same = [](const Chunk& a, const Chunk& b) {

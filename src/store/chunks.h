@@ -46,11 +46,11 @@ Result<LiveContent> read_live(const std::string& path, const std::string& trace_
 
 // What a trace's files and live buffer contain; owns the bytes that the chunks view.
 struct TraceBytes {
-  std::string process_json;          // of the first segment that has one
+  std::string process_json;  // of the first segment that has one
   std::vector<base::MappedFile> files;
   std::optional<LiveContent> live;
-  std::vector<Chunk> process_lane;   // definitions, in any order
-  std::vector<Chunk> lanes;          // by lane, then by number
+  std::vector<Chunk> process_lane;  // definitions, in any order
+  std::vector<Chunk> lanes;         // by lane, then by number
   bool closed = false;
   std::string stopped;  // why recording ended early, if it did: "max_trace_bytes"
   std::uint64_t bytes = 0;

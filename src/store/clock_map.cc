@@ -28,8 +28,7 @@ bool plausible(const base::ClockSnapshot& s) {
 ClockMap::ClockMap(std::vector<base::ClockSnapshot> all, double fallback_rate) {
   if (!(fallback_rate > 1e3 && fallback_rate < 1e12)) fallback_rate = 1e9;
   std::erase_if(all, [](const auto& s) { return !plausible(s); });
-  std::sort(all.begin(), all.end(),
-            [](const auto& a, const auto& b) { return a.ticks < b.ticks; });
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.ticks < b.ticks; });
   std::vector<base::ClockSnapshot> kept;
   for (const base::ClockSnapshot& s : all) {
     const bool apart = kept.empty() || (s.ticks > kept.back().ticks &&
@@ -40,8 +39,7 @@ ClockMap::ClockMap(std::vector<base::ClockSnapshot> all, double fallback_rate) {
   unix_offset_ns_ = kept.back().realtime_ns - kept.back().monotonic_ns;
 
   if (kept.size() == 1) {
-    segments_.push_back({0, kEnd, kept[0].ticks, kept[0].monotonic_ns,
-                         fixed(1e9 / fallback_rate)});
+    segments_.push_back({0, kEnd, kept[0].ticks, kept[0].monotonic_ns, fixed(1e9 / fallback_rate)});
     return;
   }
   for (std::size_t i = 0; i + 1 < kept.size(); ++i) {

@@ -37,7 +37,9 @@ class ClockMap {
     // A hostile file may ask for any tick: 2^58 ns either way are enough for 9 years.
     constexpr Wide kLimit = Wide{1} << 58;
     const Wide ns = (Wide{static_cast<std::int64_t>(ticks - s.anchor)} * s.rate) >> 32;
-    return s.anchor_ns + static_cast<std::int64_t>(ns > kLimit ? kLimit : ns < -kLimit ? -kLimit : ns);
+    return s.anchor_ns + static_cast<std::int64_t>(ns > kLimit    ? kLimit
+                                                   : ns < -kLimit ? -kLimit
+                                                                  : ns);
   }
   std::int64_t find_and_convert(std::uint64_t ticks) noexcept;
 

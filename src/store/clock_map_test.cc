@@ -45,7 +45,8 @@ TEST(ClockMap, InterpolatesBetweenSnapshotsAndGoesOnBeyond) {
 }
 
 TEST(ClockMap, OrderOfSnapshotsDoesNotMatter) {
-  ClockMap map({at(5'000'000'000, 3 * kSecond), at(0, kSecond), at(3'000'000'000, 2 * kSecond)}, 1e9);
+  ClockMap map({at(5'000'000'000, 3 * kSecond), at(0, kSecond), at(3'000'000'000, 2 * kSecond)},
+               1e9);
   EXPECT_EQ(map.to_ns(3'000'000'000), 2 * kSecond);
 }
 
@@ -57,7 +58,8 @@ TEST(ClockMap, CloseSnapshotsDoNotDecideTheRate) {
 }
 
 TEST(ClockMap, WallClockStepsDoNotChangeTimes) {
-  const std::vector<ClockSnapshot> steady = {at(0, 0, 100 * kSecond), at(kSecond, kSecond, 101 * kSecond),
+  const std::vector<ClockSnapshot> steady = {at(0, 0, 100 * kSecond),
+                                             at(kSecond, kSecond, 101 * kSecond),
                                              at(2 * kSecond, 2 * kSecond, 102 * kSecond)};
   auto stepped = steady;
   stepped[1].realtime_ns -= 50 * kSecond;
@@ -73,7 +75,8 @@ TEST(ClockMap, NeverDecreasesWithTicks) {
     testing::Random random(seed);
     std::vector<ClockSnapshot> snapshots;
     for (std::uint64_t n = random.below(20); n > 0; --n) {
-      snapshots.push_back(at(random.below(10 * kSecond), static_cast<std::int64_t>(random.below(10 * kSecond))));
+      snapshots.push_back(
+          at(random.below(10 * kSecond), static_cast<std::int64_t>(random.below(10 * kSecond))));
     }
     ClockMap map(snapshots, 1e9);
     std::int64_t last = std::numeric_limits<std::int64_t>::min();
@@ -90,12 +93,14 @@ TEST(ClockMap, GivesTheSameInAnyOrderOfQuestions) {
   testing::Random random(4);
   std::vector<ClockSnapshot> snapshots;
   for (std::int64_t i = 0; i < 50; ++i) {
-    snapshots.push_back(at(static_cast<std::uint64_t>(i) * 3'000'000 + random.below(1000), i * 1'000'000));
+    snapshots.push_back(
+        at(static_cast<std::uint64_t>(i) * 3'000'000 + random.below(1000), i * 1'000'000));
   }
   ClockMap map(snapshots, 3e9);
   std::vector<std::pair<std::uint64_t, std::int64_t>> forward;
   for (std::uint64_t t = 0; t < 160'000'000; t += 1'234'567) forward.emplace_back(t, map.to_ns(t));
-  for (auto it = forward.rbegin(); it != forward.rend(); ++it) EXPECT_EQ(map.to_ns(it->first), it->second);
+  for (auto it = forward.rbegin(); it != forward.rend(); ++it)
+    EXPECT_EQ(map.to_ns(it->first), it->second);
 }
 
 TEST(ClockMap, HostileInputGivesSomeNumber) {

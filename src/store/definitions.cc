@@ -36,8 +36,7 @@ Result<std::span<const std::uint64_t>> words_of(const Chunk& chunk, trace::Unpac
   if (open_bytes > 0) std::memcpy(open.data(), chunk.payload.data(), open_bytes);
   const std::span<const std::byte> body = chunk.payload.subspan(open_bytes);
   if (chunk.codec == trace::Codec::raw) return unpacker.copy(body);
-  const std::uint64_t first_id =
-      internal::make_id(chunk.lane & internal::kMaxLane, chunk.seq, 0);
+  const std::uint64_t first_id = internal::make_id(chunk.lane & internal::kMaxLane, chunk.seq, 0);
   return unpacker.unpack(body, chunk.words, first_id, open);
 }
 

@@ -29,7 +29,7 @@ class NameIndex {
   std::uint32_t& slot(std::uint32_t site);
 
   std::vector<Name>& names_;
-  std::vector<std::uint32_t> index_;  // user names, numbered from 1
+  std::vector<std::uint32_t> index_;                             // user names, numbered from 1
   std::unordered_map<std::uint32_t, std::uint32_t> well_known_;  // those from kMaxUserSite on
 };
 

@@ -90,8 +90,8 @@ void LaneDecoder::argument(std::uint64_t word, std::span<const std::uint64_t> pa
     arg.key = names_.of(site);
     refs_.event_args.push_back(arg);
   } else if (site == internal::kKeyDeviceNs || site == internal::kKeyDeviceBegin) {
-    refs_.device.push_back({owner_id_, static_cast<std::int64_t>(arg.bits),
-                            site == internal::kKeyDeviceBegin});
+    refs_.device.push_back(
+        {owner_id_, static_cast<std::int64_t>(arg.bits), site == internal::kKeyDeviceBegin});
   } else if (site == internal::kKeyTrack && last_id_ == owner_id_ &&
              arg.bits <= internal::kFieldMask) {
     trace_.spans.track.back() = named_track(static_cast<std::uint32_t>(arg.bits));
@@ -197,8 +197,8 @@ void LaneDecoder::resume(const Chunk& chunk, const std::vector<trace::OpenSpan>&
   std::vector<Open> now;
   if (!chunk.from_live) {
     for (const trace::OpenSpan& o : open) {
-      const auto known = std::find_if(stack_.begin(), stack_.end(),
-                                      [&](const Open& x) { return x.id == o.id; });
+      const auto known =
+          std::find_if(stack_.begin(), stack_.end(), [&](const Open& x) { return x.id == o.id; });
       if (known != stack_.end()) {
         now.push_back(*known);
         continue;
@@ -241,8 +241,8 @@ void LaneDecoder::decode(std::span<const Chunk> chunks, std::uint32_t track) {
   last_ns_ = std::numeric_limits<std::int64_t>::min();
   stack_.clear();
   for (const Chunk& c : chunks) chunk(c);
-  refs_.lanes.push_back({chunks.front().lane, first,
-                         static_cast<std::uint32_t>(trace_.spans.size()), last_ns_});
+  refs_.lanes.push_back(
+      {chunks.front().lane, first, static_cast<std::uint32_t>(trace_.spans.size()), last_ns_});
 }
 
 }  // namespace genscope::store

@@ -81,8 +81,8 @@ Result<LiveContent> read_live(const std::string& path, const std::string& trace_
       break;
     }
     if (slot.number == 0 || slot.lost_spans + slot.lost_records == 0) continue;
-    content.losses.push_back({slot.number, slot.lost_spans, slot.lost_records,
-                              slot.lost_first_tick, slot.lost_last_tick});
+    content.losses.push_back({slot.number, slot.lost_spans, slot.lost_records, slot.lost_first_tick,
+                              slot.lost_last_tick});
   }
   const std::uint64_t capacity = header.chunk_bytes - sizeof(ChunkBytes);
   const auto place = [&](std::uint32_t i) {

@@ -103,8 +103,8 @@ TEST(LiveReader, TellsOfDropsThatNoChunkTells) {
   const TempDir dir;
   Image image(1);
   image.slot(0, 3, 5, 0);
-  image.slot(1, 4, 0, 0);   // nothing lost
-  image.slot(2, 0, 9, 9);   // free
+  image.slot(1, 4, 0, 0);  // nothing lost
+  image.slot(2, 0, 9, 9);  // free
   image.slot(63, 8, 0, 2);
   const auto content = read_live(image.save(dir), image.id());
   ASSERT_TRUE(content.ok());
@@ -119,14 +119,14 @@ TEST(LiveReader, SkipsChunksThatMakeNoSense) {
   const TempDir dir;
   Image image(6);
   image.chunk(0, filled(1, 0, 0), {});
-  image.chunk(1, filled(1, 1, kChunk), {});                       // longer than a chunk
+  image.chunk(1, filled(1, 1, kChunk), {});  // longer than a chunk
   Header64 h = filled(1, 2, 4);
-  h.tail += 3;                                                    // half a word
+  h.tail += 3;  // half a word
   image.chunk(2, h, {});
   h = filled(1, 3, 4);
-  h.tail = h.data - 8;                                            // backwards
+  h.tail = h.data - 8;  // backwards
   image.chunk(3, h, {});
-  image.chunk(4, filled(1u << 22, 0, 4), {});                     // no such lane
+  image.chunk(4, filled(1u << 22, 0, 4), {});  // no such lane
   image.chunk(5, filled(1, 1u << 27, 4), {});
   const auto content = read_live(image.save(dir), image.id());
   ASSERT_TRUE(content.ok());

@@ -59,8 +59,8 @@ void add_losses(const TraceBytes& bytes, const Definitions& definitions,
       track = static_cast<std::uint32_t>(trace.tracks.size());
       const auto known = definitions.threads.find(lane);
       const bool named = known != definitions.threads.end();
-      trace.tracks.push_back({named ? known->second.name : "(several threads)",
-                              named ? known->second.tid : 0, 0, 0});
+      trace.tracks.push_back(
+          {named ? known->second.name : "(several threads)", named ? known->second.tid : 0, 0, 0});
     }
     trace.tracks[track].lost_spans += spans;
     trace.tracks[track].lost_records += records;
@@ -89,8 +89,8 @@ void add_notes(const TraceBytes& bytes, const Header& header, Trace& trace) {
     note("the trace is not closed and its buffers are not here: it was recorded on another host (" +
          trace.process.host + ") or before a reboot");
   } else if (!in.closed) {
-    note("the process ended without closing its trace; " +
-         count(in.recovered_chunks, "chunk") + " recovered from its buffers");
+    note("the process ended without closing its trace; " + count(in.recovered_chunks, "chunk") +
+         " recovered from its buffers");
   }
   if (bytes.stopped == "max_trace_bytes") {
     note("recording stopped when the trace reached its size limit");

@@ -26,8 +26,8 @@ std::uint32_t find(const References& refs, std::uint64_t id) {
   if (chunk == refs.chunks.end()) return kNone;
   const ChunkIterator next = std::next(chunk);
   const auto begin = refs.span_words.begin() + chunk->first;
-  const auto end = next != refs.chunks.end() ? refs.span_words.begin() + next->first
-                                             : refs.span_words.end();
+  const auto end =
+      next != refs.chunks.end() ? refs.span_words.begin() + next->first : refs.span_words.end();
   const auto it = std::lower_bound(begin, end, static_cast<std::uint16_t>(id & kWordMask));
   if (it == end || *it != (id & kWordMask)) return kNone;
   return static_cast<std::uint32_t>(it - refs.span_words.begin());
@@ -144,7 +144,8 @@ void apply_device(const References& refs, Trace& trace) {
     }
     // Several device intervals of one span add up; the first begin counts.
     constexpr std::int64_t kMax = std::int64_t{1} << 62;
-    out.duration_ns.back() = std::min(kMax, out.duration_ns.back() + std::min(kMax, row.duration_ns));
+    out.duration_ns.back() =
+        std::min(kMax, out.duration_ns.back() + std::min(kMax, row.duration_ns));
     if (out.begin_ns.back() < 0) out.begin_ns.back() = row.begin_ns;
   }
 }

@@ -32,8 +32,6 @@ inline constexpr bool kAddressSanitizer = false;
 inline constexpr bool kSanitized = kThreadSanitizer || kAddressSanitizer;
 
 // `n` in a plain build, a tenth of it (at least 1) under a sanitizer.
-constexpr std::size_t scaled(std::size_t n) noexcept {
-  return kSanitized ? (n + 9) / 10 : n;
-}
+constexpr std::size_t scaled(std::size_t n) noexcept { return kSanitized ? (n + 9) / 10 : n; }
 
 }  // namespace genscope::testing

@@ -16,10 +16,9 @@ std::uint64_t header_checksum(const FrameHeader& header) noexcept {
 void append_frame(FrameHeader header, std::span<const std::byte> payload,
                   std::vector<std::byte>& out, std::span<const std::byte> elsewhere) {
   header.stored_bytes = static_cast<std::uint32_t>(payload.size() + elsewhere.size());
-  header.payload_checksum =
-      elsewhere.empty()
-          ? base::checksum(payload.data(), payload.size())
-          : base::checksum(payload.data(), payload.size(), elsewhere.data(), elsewhere.size());
+  header.payload_checksum = elsewhere.empty() ? base::checksum(payload.data(), payload.size())
+                                              : base::checksum(payload.data(), payload.size(),
+                                                               elsewhere.data(), elsewhere.size());
   header.header_checksum = header_checksum(header);
   const auto* p = reinterpret_cast<const std::byte*>(&header);
   out.insert(out.end(), p, p + sizeof header);

@@ -40,7 +40,7 @@ static_assert(sizeof(LaneSlot) == 64);
 
 inline constexpr std::uint32_t kLaneSlots = 4096;
 inline constexpr std::size_t kSlotsOffset = 4096;
-inline constexpr std::size_t kChunkOffset = (kSlotsOffset + kLaneSlots * sizeof(LaneSlot) + 0xFFFF) &
-                                            ~std::size_t{0xFFFF};
+inline constexpr std::size_t kChunkOffset =
+    (kSlotsOffset + kLaneSlots * sizeof(LaneSlot) + 0xFFFF) & ~std::size_t{0xFFFF};
 
 }  // namespace genscope::trace

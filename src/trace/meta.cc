@@ -55,8 +55,8 @@ struct Encoder {
                            out);
   }
   std::size_t operator()(const LossMeta& m) const noexcept {
-    return encode_words<5>(MetaType::loss,
-                           {m.lane, m.spans, m.records, m.first_tick, m.last_tick}, out);
+    return encode_words<5>(MetaType::loss, {m.lane, m.spans, m.records, m.first_tick, m.last_tick},
+                           out);
   }
 };
 

@@ -83,14 +83,14 @@ TEST(Meta, RefusesWhatIsMalformed) {
   const auto site = static_cast<unsigned>(MetaType::site);
   const auto clock = static_cast<unsigned>(MetaType::clock);
   const auto loss = static_cast<unsigned>(MetaType::loss);
-  EXPECT_FALSE(decode(head(site, 7), payload));                     // no room for the number
+  EXPECT_FALSE(decode(head(site, 7), payload));  // no room for the number
   EXPECT_FALSE(decode(head(site, 0), {}));
-  EXPECT_FALSE(decode(head(site, 8 + 256), payload));               // longer than any name
-  EXPECT_FALSE(decode(head(site, 41 * 8), payload));                // longer than its payload
+  EXPECT_FALSE(decode(head(site, 8 + 256), payload));  // longer than any name
+  EXPECT_FALSE(decode(head(site, 41 * 8), payload));   // longer than its payload
   EXPECT_FALSE(decode(head(clock, 39), payload));
   EXPECT_FALSE(decode(head(clock, 48), payload));
   EXPECT_FALSE(decode(head(loss, 32), payload));
-  EXPECT_FALSE(decode(head(0, 40), payload));                       // unknown types
+  EXPECT_FALSE(decode(head(0, 40), payload));  // unknown types
   EXPECT_FALSE(decode(head(77, 40), payload));
   EXPECT_FALSE(decode(head(site, internal::kLowMask), payload));
 }

@@ -161,8 +161,8 @@ void Packer::pack(std::span<const std::uint64_t> words, const ChunkBase& base, O
   put_varint(out, s.bits.size());
   const std::size_t at = out.size();
   out.resize(at + ZSTD_compressBound(s.joined.size()));
-  const std::size_t n = ZSTD_compressCCtx(s.zstd, out.data() + at, out.size() - at,
-                                          s.joined.data(), s.joined.size(), 1);
+  const std::size_t n = ZSTD_compressCCtx(s.zstd, out.data() + at, out.size() - at, s.joined.data(),
+                                          s.joined.size(), 1);
   out.resize(at + n);  // cannot fail: the destination has the bound's size
   out.insert(out.end(), s.bits.begin(), s.bits.end());
 }
@@ -203,9 +203,7 @@ class TagStack {
   std::size_t size_ = 0;
 };
 
-Error bad(const char* what) {
-  return {ErrorCode::bad_data, std::string("packed chunk: ") + what};
-}
+Error bad(const char* what) { return {ErrorCode::bad_data, std::string("packed chunk: ") + what}; }
 
 }  // namespace
 
@@ -269,8 +267,8 @@ Result<std::span<const std::uint64_t>> Unpacker::unpack(std::span<const std::byt
   const auto compressed = head.take(head.left() - bit_bytes);
   const auto bits = head.take(bit_bytes);
   s.joined.resize(total);
-  const std::size_t n = ZSTD_decompressDCtx(s.zstd, s.joined.data(), total, compressed.data(),
-                                            compressed.size());
+  const std::size_t n =
+      ZSTD_decompressDCtx(s.zstd, s.joined.data(), total, compressed.data(), compressed.size());
   if (ZSTD_isError(n) != 0 || n != total) return bad("compressed columns are damaged");
   std::span<const std::byte> rest(s.joined);
   const auto next = [&](std::size_t size) {

@@ -159,8 +159,8 @@ TEST(Pack, AFullChunkRoundTrips) {
   Words words;
   while (words.size() + 2 <= internal::kFieldMask && words.size() < 8184) {
     words.push_back(make_word(Op::begin, 1, words.size() * 100));
-    words.push_back(make_word(Op::end, static_cast<std::uint32_t>(words.size() - 1),
-                              words.size() * 100));
+    words.push_back(
+        make_word(Op::end, static_cast<std::uint32_t>(words.size() - 1), words.size() * 100));
   }
   expect_round_trip(words, {make_id(1, 0, 0), 123});
 }
@@ -258,7 +258,8 @@ TEST(Unpack, MutatedBytesGiveWordsOrAnError) {
     packer.pack(words, base, open, packed);
     for (std::uint64_t n = 1 + random.below(4); n > 0 && !packed.empty(); --n) {
       if (random.one_in(4)) packed.resize(random.below(packed.size() + 1));
-      if (!packed.empty()) packed[random.below(packed.size())] = static_cast<std::byte>(random.next());
+      if (!packed.empty())
+        packed[random.below(packed.size())] = static_cast<std::byte>(random.next());
     }
     std::size_t count = words.size();
     if (random.one_in(3)) count = random.below(9000);

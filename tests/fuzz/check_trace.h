@@ -11,12 +11,12 @@
 
 namespace genscope::fuzz {
 
-#define GENSCOPE_FUZZ_CHECK(condition)                                             \
-  do {                                                                             \
-    if (!(condition)) {                                                            \
+#define GENSCOPE_FUZZ_CHECK(condition)                                               \
+  do {                                                                               \
+    if (!(condition)) {                                                              \
       std::fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition); \
-      std::abort();                                                                \
-    }                                                                              \
+      std::abort();                                                                  \
+    }                                                                                \
   } while (false)
 
 inline void check_args(const ArgColumns& args, std::size_t owners, const Trace& trace) {

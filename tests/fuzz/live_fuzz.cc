@@ -23,8 +23,9 @@ void write_trace(const std::string& path) {
   const trace::Preamble preamble;
   std::vector<std::byte> file(sizeof preamble);
   std::memcpy(file.data(), &preamble, sizeof preamble);
-  const std::string json = std::string(R"({"trace_id":")") + kId +
-                           R"(","live":"input.live","clock":"monotonic","started_monotonic_ns":1000})";
+  const std::string json =
+      std::string(R"({"trace_id":")") + kId +
+      R"(","live":"input.live","clock":"monotonic","started_monotonic_ns":1000})";
   trace::FrameHeader header;
   header.type = trace::FrameType::process;
   trace::append_frame(header, std::as_bytes(std::span(json)), file);
@@ -58,7 +59,8 @@ std::vector<std::byte> described(fuzz::Input& in) {
     const std::size_t at = file.size();
     file.resize(at + kChunkBytes);
     std::memcpy(file.data() + at, &chunk, sizeof chunk);
-    const auto words = in.bytes(std::min<std::size_t>(chunk.tail - chunk.data, kChunkBytes - sizeof chunk));
+    const auto words =
+        in.bytes(std::min<std::size_t>(chunk.tail - chunk.data, kChunkBytes - sizeof chunk));
     std::memcpy(file.data() + at + sizeof chunk, words.data(), words.size());
     header.chunk_count++;
   }

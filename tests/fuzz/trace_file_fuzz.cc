@@ -27,7 +27,8 @@ void append_described(fuzz::Input& in, std::vector<std::byte>& out) {
   const auto payload = in.bytes(in.take<std::uint16_t>());
   if (header.words == 0xFFFF) {
     const std::size_t open = std::size_t{header.open_spans} * sizeof(trace::OpenSpan);
-    header.words = static_cast<std::uint32_t>(payload.size() > open ? (payload.size() - open) / 8 : 0);
+    header.words =
+        static_cast<std::uint32_t>(payload.size() > open ? (payload.size() - open) / 8 : 0);
   }
   trace::append_frame(header, payload, out);
 }

@@ -22,7 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::Input in(data, size);
   const bool words_given = in.take<std::uint8_t>() % 2 != 0;
   const std::vector<trace::OpenSpan> open = take_open(in);
-  const trace::ChunkBase base{in.take<std::uint64_t>() & internal::kIdMask, in.take<std::uint64_t>()};
+  const trace::ChunkBase base{in.take<std::uint64_t>() & internal::kIdMask,
+                              in.take<std::uint64_t>()};
   if (!words_given) {
     const std::size_t count = in.take<std::uint16_t>() % 8193;
     const auto words = unpacker.unpack(in.bytes(in.left()), count, base.first_id, open);

@@ -14,7 +14,8 @@ struct Value {
   std::string text;
 };
 
-std::map<std::string, Value> args_of(const Trace& trace, std::uint32_t owner, const ArgColumns& args) {
+std::map<std::string, Value> args_of(const Trace& trace, std::uint32_t owner,
+                                     const ArgColumns& args) {
   std::map<std::string, Value> out;
   for (std::size_t a = 0; a < args.size(); ++a) {
     if (args.owner[a] != owner) continue;
@@ -139,13 +140,13 @@ TEST(Args, ManyArgumentsAreKeptOrCounted) {
   {
     const Session session("many", options_in(dir));
     const std::uint64_t before = recorder_stats().lost_records;
-    const Stage stage("s", {{"0", 0},   {"1", 1},   {"2", 2},   {"3", 3},   {"4", 4},   {"5", 5},
-                            {"6", 6},   {"7", 7},   {"8", 8},   {"9", 9},   {"10", 10}, {"11", 11},
-                            {"12", 12}, {"13", 13}, {"14", 14}, {"15", 15}, {"16", 16}, {"17", 17},
-                            {"18", 18}, {"19", 19}, {"20", 20}, {"21", 21}, {"22", 22}, {"23", 23},
-                            {"24", 24}, {"25", 25}, {"26", 26}, {"27", 27}, {"28", 28}, {"29", 29},
-                            {"30", 30}, {"31", 31}, {"32", 32}, {"33", 33}, {"34", 34}, {"35", 35},
-                            {"36", 36}, {"37", 37}, {"38", 38}, {"39", 39}});
+    const Stage stage(
+        "s", {{"0", 0},   {"1", 1},   {"2", 2},   {"3", 3},   {"4", 4},   {"5", 5},   {"6", 6},
+              {"7", 7},   {"8", 8},   {"9", 9},   {"10", 10}, {"11", 11}, {"12", 12}, {"13", 13},
+              {"14", 14}, {"15", 15}, {"16", 16}, {"17", 17}, {"18", 18}, {"19", 19}, {"20", 20},
+              {"21", 21}, {"22", 22}, {"23", 23}, {"24", 24}, {"25", 25}, {"26", 26}, {"27", 27},
+              {"28", 28}, {"29", 29}, {"30", 30}, {"31", 31}, {"32", 32}, {"33", 33}, {"34", 34},
+              {"35", 35}, {"36", 36}, {"37", 37}, {"38", 38}, {"39", 39}});
     for (int i = 40; i < 1040; ++i) stage.arg(std::to_string(i), i);
     lost = recorder_stats().lost_records - before;
   }

@@ -48,7 +48,8 @@ void write_trace(const std::string& path, const std::vector<std::int64_t>& wall)
   header.words = static_cast<std::uint32_t>(words.size());
   trace::append_frame(header, std::as_bytes(std::span(words)), bytes);
   std::ofstream(path, std::ios::binary)
-      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+      .write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
 }
 
 TEST(Clock, AWallClockThatIsSetBackDoesNotChangeDurations) {

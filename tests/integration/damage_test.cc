@@ -68,8 +68,9 @@ class Damage : public ::testing::Test {
         const auto body = view.payload.subspan(open_bytes);
         std::span<const std::uint64_t> words;
         if (view.header.codec == trace::Codec::packed) {
-          const auto unpacked = unpacker.unpack(
-              body, view.header.words, internal::make_id(view.header.lane, view.header.seq, 0), open);
+          const auto unpacked =
+              unpacker.unpack(body, view.header.words,
+                              internal::make_id(view.header.lane, view.header.seq, 0), open);
           ASSERT_TRUE(unpacked.ok());
           words = *unpacked;
         } else {
@@ -95,8 +96,9 @@ class Damage : public ::testing::Test {
   }
 
   static std::uint64_t not_clipped(const Trace& t) {
-    return static_cast<std::uint64_t>(std::count_if(
-        t.spans.flags.begin(), t.spans.flags.end(), [](auto f) { return (f & kSpanClipped) == 0; }));
+    return static_cast<std::uint64_t>(
+        std::count_if(t.spans.flags.begin(), t.spans.flags.end(),
+                      [](auto f) { return (f & kSpanClipped) == 0; }));
   }
 
   void one_damaged_frame_costs_only_itself() {
@@ -177,7 +179,8 @@ TEST_F(Damage, TruncatedAnywhereKeepsWhatIsBefore) {
   }
   for (const std::size_t size : places) {
     SCOPED_TRACE(size);
-    const auto trace = read(Bytes(whole_.begin(), whole_.begin() + static_cast<std::ptrdiff_t>(size)));
+    const auto trace =
+        read(Bytes(whole_.begin(), whole_.begin() + static_cast<std::ptrdiff_t>(size)));
     if (size < sizeof(trace::Preamble)) {
       ASSERT_FALSE(trace.ok());
       EXPECT_EQ(trace.error().code, ErrorCode::bad_data);
@@ -278,7 +281,8 @@ TEST_F(Damage, WhatIsNoTraceIsRefusedWithAReason) {
 
 TEST_F(Damage, AManifestThatIsBrokenCostsOnlyItsNames) {
   record(true);
-  for (const char* content : {"", "{", "[]", "nonsense", R"({"name":5,"command":7,"exit_code":"x"})"}) {
+  for (const char* content :
+       {"", "{", "[]", "nonsense", R"({"name":5,"command":7,"exit_code":"x"})"}) {
     std::ofstream(dir_ / "run/run.json") << content;
     const auto run = read_run(dir_ / "run");
     ASSERT_TRUE(run.ok()) << content;

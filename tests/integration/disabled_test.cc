@@ -105,7 +105,8 @@ TEST(Disabled, OffBeforeTheSessionMakesFilesOnlyWhenOn) {
     EXPECT_TRUE(on.recorded());
   }
   const Trace trace = only_trace(dir);
-  EXPECT_TRUE(spans_named(trace, "off").empty() || trace.kind(span_named(trace, "off")) == SpanKind::session);
+  EXPECT_TRUE(spans_named(trace, "off").empty() ||
+              trace.kind(span_named(trace, "off")) == SpanKind::session);
   EXPECT_NE(span_named(trace, "on"), kNone);
 }
 

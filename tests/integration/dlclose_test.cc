@@ -6,9 +6,9 @@ namespace {
 
 void unload(int times, bool close) {
   const TempDir dir;
-  const Ended ended =
-      run_helper(dir, "plugin_host", {helper_path("recorder_plugin.so"), dir / "run",
-                                      std::to_string(times), close ? "1" : "0"});
+  const Ended ended = run_helper(
+      dir, "plugin_host",
+      {helper_path("recorder_plugin.so"), dir / "run", std::to_string(times), close ? "1" : "0"});
   EXPECT_EQ(ended.exit_code, 0) << "signal " << ended.signal << " " << ended.err;
   for (int i = 0; i < times; ++i) {
     const Trace trace = only_trace(dir / ("run-" + std::to_string(i)));

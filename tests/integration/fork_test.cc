@@ -41,8 +41,7 @@ TEST(Fork, ChildAndGrandchildHaveTracesOfTheirOwn) {
     child = fork_and(
         [&] {
           { const Stage stage("in child"); }
-          const pid_t grandchild =
-              fork_and([] { const Stage stage("in grandchild"); }, ::_exit);
+          const pid_t grandchild = fork_and([] { const Stage stage("in grandchild"); }, ::_exit);
           shared[0] = static_cast<std::uint64_t>(grandchild);
           int status = 0;
           ::waitpid(grandchild, &status, 0);

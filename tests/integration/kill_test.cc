@@ -77,7 +77,9 @@ void kill_at_random_instants(int rate) {
 
 TEST(Kill, Minus9At200SpansASecond) { kill_at_random_instants(200); }
 TEST(Kill, Minus9At100000SpansASecond) { kill_at_random_instants(100'000); }
-TEST(Kill, Minus9At2000000SpansASecond) { kill_at_random_instants(kSanitized ? 200'000 : 2'000'000); }
+TEST(Kill, Minus9At2000000SpansASecond) {
+  kill_at_random_instants(kSanitized ? 200'000 : 2'000'000);
+}
 
 void ends_by_itself(const std::string& how, int signal) {
   const TempDir dir;

@@ -97,7 +97,8 @@ TEST(Limits, KeepNewestKeepsTheEndWithItsNames) {
   }
   // The newest, without a hole, down to where the oldest kept segment begins.
   std::vector<std::uint64_t> numbers;
-  for (std::size_t a = 0; a < trace.span_args.size(); ++a) numbers.push_back(trace.span_args.bits[a]);
+  for (std::size_t a = 0; a < trace.span_args.size(); ++a)
+    numbers.push_back(trace.span_args.bits[a]);
   ASSERT_FALSE(numbers.empty());
   EXPECT_EQ(numbers.back(), count - 1);
   for (std::size_t i = 1; i < numbers.size(); ++i) ASSERT_EQ(numbers[i], numbers[i - 1] + 1);

@@ -94,7 +94,9 @@ void check_depth(int depth, bool pack) {
       continue;
     }
     ASSERT_EQ(parent, levels[i - 1]) << i;
-    const auto end = [&](std::uint32_t s) { return trace.spans.begin_ns[s] + trace.spans.duration_ns[s]; };
+    const auto end = [&](std::uint32_t s) {
+      return trace.spans.begin_ns[s] + trace.spans.duration_ns[s];
+    };
     ASSERT_GE(trace.spans.begin_ns[levels[i]], trace.spans.begin_ns[parent]);
     ASSERT_LE(end(levels[i]), end(parent));
   }

@@ -26,7 +26,8 @@ std::map<std::string, std::string> instructions(const TempDir& dir, const std::s
     if (function.empty() || colon == std::string::npos) continue;
     const std::uint64_t at = std::stoull(line.substr(0, colon), nullptr, 16) - start;
     std::string code = line.substr(colon + 2);
-    const std::size_t target = code.find('<');  // "jmp 40 <f+0x20>": keep the label, not the address
+    const std::size_t target =
+        code.find('<');  // "jmp 40 <f+0x20>": keep the label, not the address
     if (target != std::string::npos) {
       const std::size_t blank = code.find_first_of(" \t");
       code = code.substr(0, blank) + " " + code.substr(target);
@@ -42,10 +43,14 @@ void compare(const std::string& compiler) {
   if (Child(dir, {"objdump", "--version"}).wait().exit_code != 0) GTEST_SKIP() << "no objdump";
   const std::string source = std::string(GENSCOPE_SOURCE_DIR) + "/tests/integration/off_bodies.inc";
   const auto compile = [&](const std::string& name, std::vector<std::string> extra) {
-    std::vector<std::string> command = {compiler, "-std=c++20", "-O2", "-Wall", "-Wextra", "-Werror",
-                                        "-I", std::string(GENSCOPE_SOURCE_DIR) + "/include",
-                                        "-I", std::string(GENSCOPE_BIN_DIR) + "/../include",
-                                        "-x", "c++", "-c", source, "-o", dir / name};
+    std::vector<std::string> command = {compiler,  "-std=c++20",
+                                        "-O2",     "-Wall",
+                                        "-Wextra", "-Werror",
+                                        "-I",      std::string(GENSCOPE_SOURCE_DIR) + "/include",
+                                        "-I",      std::string(GENSCOPE_BIN_DIR) + "/../include",
+                                        "-x",      "c++",
+                                        "-c",      source,
+                                        "-o",      dir / name};
     command.insert(command.end(), extra.begin(), extra.end());
     const Ended ended = Child(dir, command).wait();
     EXPECT_EQ(ended.exit_code, 0) << ended.err;

@@ -1,4 +1,5 @@
-// What the integration tests share: runs in folders of their own, helper programs, views of a Trace.
+// What the integration tests share: runs in folders of their own, helper programs, views of a
+// Trace.
 #pragma once
 
 #include <fcntl.h>
@@ -105,7 +106,8 @@ inline void expect_sound(const Trace& t) {
     ASSERT_GE(t.spans.duration_ns[i], 0);
     const std::uint32_t p = t.spans.parent[i];
     if (p != kNone) {
-      ASSERT_TRUE(std::pair(t.spans.begin_ns[p], p) < std::pair(t.spans.begin_ns[i], std::uint32_t(i)))
+      ASSERT_TRUE(std::pair(t.spans.begin_ns[p], p) <
+                  std::pair(t.spans.begin_ns[i], std::uint32_t(i)))
           << "a parent begins first, so there is no cycle";
     }
   }

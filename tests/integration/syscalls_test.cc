@@ -14,8 +14,8 @@ TEST(SyscallsSanitizeSkip, AProducerMakesNone) {
   if (Child(dir, {"strace", "-o", "/dev/null", "true"}).wait().exit_code != 0) {
     GTEST_SKIP() << "may not trace here";
   }
-  Child child(dir, {"strace", "-f", "-o", dir / "calls", helper_path("producer"), dir / "run",
-                    "1000000"});
+  Child child(
+      dir, {"strace", "-f", "-o", dir / "calls", helper_path("producer"), dir / "run", "1000000"});
   ASSERT_EQ(child.wait().exit_code, 0);
   std::istringstream calls(slurp(dir / "calls"));
   std::string producer, between;
@@ -25,7 +25,8 @@ TEST(SyscallsSanitizeSkip, AProducerMakesNone) {
     if (line.find("getpgid(0") != std::string::npos) {
       markers++;
       producer = pid;
-    } else if (markers == 1 && pid == producer && line.find("getpgid resumed") == std::string::npos) {
+    } else if (markers == 1 && pid == producer &&
+               line.find("getpgid resumed") == std::string::npos) {
       others++;
       between += line + "\n";
     }

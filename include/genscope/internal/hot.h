@@ -48,15 +48,15 @@ enum class ChunkState : std::uint32_t { free = 0, open = 1, filled = 2 };
 // The first 64 bytes of each chunk in the live file; the words follow. Addresses are the
 // writer's: a reader of the file only uses their difference.
 struct alignas(64) ChunkHeader {
-  std::atomic<std::uint64_t> tail;    // address one past the last published word
-  std::atomic<std::uint64_t> data;    // address of the first word
-  std::atomic<std::uint64_t> base;    // absolute tick that the first words count from
-  std::atomic<std::uint32_t> state;   // ChunkState
-  std::atomic<std::uint32_t> lane;    // whose words these are
-  std::atomic<std::uint32_t> seq;     // number of this chunk in its lane, from 0
-  std::atomic<std::uint32_t> link;    // next chunk in the free or filled list
-  std::atomic<std::uint32_t> cycle;   // how often this chunk was recycled: a reader's seqlock
-  std::uint32_t last;                 // set when the lane's thread has ended
+  std::atomic<std::uint64_t> tail;   // address one past the last published word
+  std::atomic<std::uint64_t> data;   // address of the first word
+  std::atomic<std::uint64_t> base;   // absolute tick that the first words count from
+  std::atomic<std::uint32_t> state;  // ChunkState
+  std::atomic<std::uint32_t> lane;   // whose words these are
+  std::atomic<std::uint32_t> seq;    // number of this chunk in its lane, from 0
+  std::atomic<std::uint32_t> link;   // next chunk in the free or filled list
+  std::atomic<std::uint32_t> cycle;  // how often this chunk was recycled: a reader's seqlock
+  std::uint32_t last;                // set when the lane's thread has ended
   std::uint32_t reserved[4];
 };
 static_assert(sizeof(ChunkHeader) == kChunkHeaderBytes);
@@ -69,7 +69,7 @@ struct alignas(64) Lane {
   std::uint64_t write = 0;                     // address of the next word, or that + kTaken
   std::atomic<std::uint64_t*> limit{nullptr};  // null sends begin and end to the slow path
   ChunkHeader* chunk = nullptr;
-  std::uint64_t base = 0;     // absolute tick that the next word counts from
+  std::uint64_t base = 0;       // absolute tick that the next word counts from
   std::uint64_t id_base = 0;    // id of a word = id_base + its address / 8
   std::uint64_t lane_bits = 0;  // the lane's number, placed as in an id; 0: the thread has none
   std::uint32_t depth = 0;      // open sync spans

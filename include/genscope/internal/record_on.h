@@ -93,8 +93,8 @@ class Span {
 
   // With arguments under static keys: GENSCOPE_ARG.
   template <class... T>
-    requires(sizeof...(T) > 0)
-  Span(Site& site, const internal::StaticArg<T>&... args) noexcept {
+  requires(sizeof...(T) > 0) Span(Site& site, const internal::StaticArg<T>&... args)
+  noexcept {
     if (internal::g_mode.load(std::memory_order_relaxed) == 0) return;
     internal::Lane& lane = internal::t_lane;
     const std::uint32_t id = site.id.load(std::memory_order_relaxed);
@@ -274,14 +274,15 @@ class Session {
     []() -> ::genscope::Site& {                                                     \
       static constinit ::genscope::Site site{key, ::genscope::SpanKind::none, {0}}; \
       return site;                                                                  \
-    }(), value                                                                      \
+    }(),                                                                            \
+        value                                                                       \
   }
 
 // Not const: g++ 12 would keep a const object in memory, a store and a load for nothing.
-#define GENSCOPE_SCOPE_(kind, name, ...)                                                     \
+#define GENSCOPE_SCOPE_(kind, name, ...)                                                      \
   static constinit ::genscope::Site GENSCOPE_CAT_(genscope_site_, __LINE__){name, kind, {0}}; \
-  ::genscope::Span GENSCOPE_CAT_(genscope_span_, __LINE__) {                           \
-    GENSCOPE_CAT_(genscope_site_, __LINE__) __VA_OPT__(, ) __VA_ARGS__                       \
+  ::genscope::Span GENSCOPE_CAT_(genscope_span_, __LINE__) {                                  \
+    GENSCOPE_CAT_(genscope_site_, __LINE__) __VA_OPT__(, ) __VA_ARGS__                        \
   }
 
 // Scoped spans with static names: GENSCOPE_STAGE("vae_decode", GENSCOPE_ARG("tiles", 4));
@@ -296,15 +297,13 @@ class Session {
   ::genscope::Step GENSCOPE_CAT_(genscope_span_, __LINE__) { index }
 #define GENSCOPE_BLOCK(index) \
   ::genscope::Block GENSCOPE_CAT_(genscope_span_, __LINE__) { index }
-#define GENSCOPE_EVENT(name)                                                         \
-  do {                                                                               \
-    static constinit ::genscope::Site genscope_site_{name,                           \
-                                                     ::genscope::SpanKind::none, {0}}; \
-    ::genscope::event(genscope_site_);                                               \
+#define GENSCOPE_EVENT(name)                                                                 \
+  do {                                                                                       \
+    static constinit ::genscope::Site genscope_site_{name, ::genscope::SpanKind::none, {0}}; \
+    ::genscope::event(genscope_site_);                                                       \
   } while (false)
-#define GENSCOPE_COUNTER(name, value)                                                \
-  do {                                                                               \
-    static constinit ::genscope::Site genscope_site_{name,                           \
-                                                     ::genscope::SpanKind::none, {0}}; \
-    ::genscope::counter(genscope_site_, value);                                      \
+#define GENSCOPE_COUNTER(name, value)                                                        \
+  do {                                                                                       \
+    static constinit ::genscope::Site genscope_site_{name, ::genscope::SpanKind::none, {0}}; \
+    ::genscope::counter(genscope_site_, value);                                              \
   } while (false)

@@ -105,8 +105,8 @@ constexpr std::uint64_t payload_words(std::uint64_t word) noexcept {
   }
 }
 constexpr bool has_tick(Op op) noexcept {
-  constexpr std::uint32_t with = 1u << 1 | 1u << 2 | 1u << 3 | 1u << 6 | 1u << 7 | 1u << 8 |
-                                 1u << 9 | 1u << 10 | 1u << 11;
+  constexpr std::uint32_t with =
+      1u << 1 | 1u << 2 | 1u << 3 | 1u << 6 | 1u << 7 | 1u << 8 | 1u << 9 | 1u << 10 | 1u << 11;
   return (with >> static_cast<unsigned>(op) & 1) != 0;
 }
 

@@ -60,7 +60,8 @@ int main(int argc, char** argv) {
   for (int i = 0; i < threads; ++i) {
     all.emplace_back([=] { work(counters[i], i, rate); });
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(how.empty() || how == "term" ? 600'000 : 500));
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(how.empty() || how == "term" ? 600'000 : 500));
   if (how == "abort") std::abort();
   if (how == "exec") ::execl("/bin/true", "true", nullptr);
   if (how == "_exit") ::_exit(0);
