@@ -168,8 +168,9 @@ namespace internal {
 namespace {
 
 // The inline path of hot.h with the OS clock: writes `word` with the tick in it, if that is all
-// there is to do. Returns where, or 0.
-std::uint64_t put_on_os_clock(Lane& lane, std::uint64_t word, std::size_t needed) noexcept {
+// there is to do. Returns the word's id, or 0. `open`: what it does to the number of open spans.
+std::uint64_t put_on_os_clock(Lane& lane, std::uint64_t word, std::size_t needed,
+                              std::uint32_t open) noexcept {
   if (lane.state == nullptr || !lane.state->os_clock || lane.busy != 0) return 0;
   const std::uint64_t w = take(lane);
   const std::uint64_t tick = static_cast<std::uint64_t>(base::monotonic_ns()) - lane.base;
@@ -180,8 +181,10 @@ std::uint64_t put_on_os_clock(Lane& lane, std::uint64_t word, std::size_t needed
   }
   *words_at(w) = word | tick;
   publish(lane.chunk, w + 8);
+  lane.depth += open;
+  const std::uint64_t id = lane.id_base + w / 8;
   give_back(lane, w + 8);
-  return w;
+  return id;
 }
 
 }  // namespace
@@ -190,10 +193,8 @@ std::uint64_t begin_slow(Site& site) noexcept {
   Lane& lane = t_lane;
   const std::uint32_t site_id = site.id.load(std::memory_order_relaxed);
   if (site_id != 0) {
-    if (const std::uint64_t w = put_on_os_clock(lane, make_word(Op::begin, site_id, 0), 2)) {
-      lane.depth++;
-      return lane.id_base + w / 8;
-    }
+    const std::uint64_t word = make_word(Op::begin, site_id, 0);
+    if (const std::uint64_t id = put_on_os_clock(lane, word, 2, 1)) return id;
   }
   return begin_slow(site, nullptr, 0);
 }
@@ -207,8 +208,7 @@ std::uint64_t begin_slow(Site& site, const Arg* args, std::size_t count) noexcep
 void end_slow(std::uint64_t id) noexcept {
   Lane& lane = t_lane;
   if (((id ^ lane.lane_bits) >> kIdLaneShift) == 0 && lane.depth > 0 &&
-      put_on_os_clock(lane, make_word(Op::end, tag_of(id), 0), 0) != 0) {
-    lane.depth--;
+      put_on_os_clock(lane, make_word(Op::end, tag_of(id), 0), 0, ~0u) != 0) {
     return;
   }
   LaneWriter writer(LaneWriter::record);

@@ -38,7 +38,7 @@ class Image {
   void chunk(std::uint32_t index, const Header64& h, const std::vector<std::uint64_t>& words) {
     std::byte* const at = bytes_.data() + kOffset + std::size_t{index} * kChunk;
     std::memcpy(at, &h, sizeof h);
-    std::memcpy(at + sizeof h, words.data(), words.size() * 8);
+    if (!words.empty()) std::memcpy(at + sizeof h, words.data(), words.size() * 8);
   }
   void slot(std::uint32_t index, std::uint32_t lane, std::uint64_t spans, std::uint64_t records) {
     std::byte* const at = bytes_.data() + 4096 + std::size_t{index} * 64;

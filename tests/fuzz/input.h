@@ -22,7 +22,7 @@ class Input {
   T take() {
     T value{};
     const std::size_t n = std::min(sizeof value, rest_.size());
-    std::memcpy(&value, rest_.data(), n);
+    if (n > 0) std::memcpy(&value, rest_.data(), n);
     rest_ = rest_.subspan(n);
     return value;
   }

@@ -47,7 +47,7 @@ std::vector<std::byte> described(fuzz::Input& in) {
   header.chunk_offset = trace::kSlotsOffset + 4 * sizeof(trace::LaneSlot);
   std::vector<std::byte> file(header.chunk_offset);
   const auto slots = in.bytes(2 * sizeof(trace::LaneSlot));
-  std::memcpy(file.data() + trace::kSlotsOffset, slots.data(), slots.size());
+  if (!slots.empty()) std::memcpy(file.data() + trace::kSlotsOffset, slots.data(), slots.size());
   while (in.left() > 0 && header.chunk_count < 64) {
     ChunkBytes chunk{};
     chunk.state = in.take<std::uint8_t>();
@@ -61,7 +61,7 @@ std::vector<std::byte> described(fuzz::Input& in) {
     std::memcpy(file.data() + at, &chunk, sizeof chunk);
     const auto words =
         in.bytes(std::min<std::size_t>(chunk.tail - chunk.data, kChunkBytes - sizeof chunk));
-    std::memcpy(file.data() + at + sizeof chunk, words.data(), words.size());
+    if (!words.empty()) std::memcpy(file.data() + at + sizeof chunk, words.data(), words.size());
     header.chunk_count++;
   }
   std::memcpy(file.data(), &header, sizeof header);

@@ -64,7 +64,7 @@ class Damage : public ::testing::Test {
       if (view.header.type == trace::FrameType::chunk && view.header.lane != 0) {
         const std::size_t open_bytes = view.header.open_spans * sizeof(trace::OpenSpan);
         std::vector<trace::OpenSpan> open(view.header.open_spans);
-        std::memcpy(open.data(), view.payload.data(), open_bytes);
+        if (open_bytes > 0) std::memcpy(open.data(), view.payload.data(), open_bytes);
         const auto body = view.payload.subspan(open_bytes);
         std::span<const std::uint64_t> words;
         if (view.header.codec == trace::Codec::packed) {
@@ -263,7 +263,7 @@ TEST_F(Damage, FlipsBehindValidChecksumsNeverCrash) {
 TEST_F(Damage, WhatIsNoTraceIsRefusedWithAReason) {
   const auto refused = [&](std::string_view content, ErrorCode code) {
     Bytes bytes(content.size());
-    std::memcpy(bytes.data(), content.data(), content.size());
+    if (!content.empty()) std::memcpy(bytes.data(), content.data(), content.size());
     const auto trace = read(bytes);
     ASSERT_FALSE(trace.ok());
     EXPECT_EQ(trace.error().code, code) << trace.error().message;

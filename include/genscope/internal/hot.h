@@ -169,8 +169,9 @@ inline constexpr std::uint64_t kTaken = std::uint64_t{1} << 62;
   lane.depth++;
   *words_at(w) = make_word(Op::begin, id, tick);
   publish(lane.chunk, w + 8);
+  const std::uint64_t span = lane.id_base + w / 8;
   give_back(lane, w + 8);
-  return lane.id_base + w / 8;
+  return span;
 }
 
 [[gnu::always_inline]] inline void end(std::uint64_t id) noexcept {

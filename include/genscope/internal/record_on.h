@@ -112,8 +112,8 @@ class Span {
     *w++ = internal::make_word(internal::Op::begin, id, tick);
     ((w = internal::put_arg(w, args)), ...);
     internal::publish(lane.chunk, internal::address(w));
-    internal::give_back(lane, internal::address(w));
     id_ = lane.id_base + first / 8;
+    internal::give_back(lane, internal::address(w));
   }
 
   Span(SpanKind kind, std::string_view name, Args args = {}) noexcept
