@@ -290,7 +290,9 @@ void Control::fail(const std::string& reason) noexcept {
     update_mode();
     if (quiet_) return;
   }
-  line = "genscope: recording is off: " + reason + "\n";
+  const std::uint64_t lost = lost_spans_.load(std::memory_order_relaxed);
+  line = "genscope: recording is off: " + reason + " (" + std::to_string(lost) +
+         " spans lost until now)\n";
   [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, line.data(), line.size());
 }
 

@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
   std::thread a(work), b(work);
   a.join();
   b.join();
+  genscope::flush();  // a disk that is full is noticed when it is written to
   const genscope::RecorderStats stats = genscope::recorder_stats();
   std::printf("made=%ld recorded=%ld lost=%lu active=%d\n", made.load(), recorded.load(),
               static_cast<unsigned long>(stats.lost_spans), session.active() ? 1 : 0);

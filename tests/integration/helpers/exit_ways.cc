@@ -41,6 +41,10 @@ void record_for_ever() {
 
 }  // namespace
 
+// Read by AddressSanitizer: one of the ways is a span that is never ended.
+extern "C" const char* __asan_default_options();
+extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
+
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
   const std::string how = argv[2];
