@@ -266,7 +266,6 @@ void Control::detach(Lane& lane) noexcept {
     release_state(*state, recorder);
   }
   state->limit.store(nullptr);
-  state->names.reset();
   state->lane = nullptr;
   state->recorder = nullptr;
   state->used = false;
@@ -349,7 +348,6 @@ void Control::after_fork_in_child() {
     state.used = false;
     state.recorder = nullptr;
     state.limit.store(nullptr);
-    state.names.reset();
   }
   clear(t_lane);
   t_lane.busy--;

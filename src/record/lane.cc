@@ -151,7 +151,7 @@ std::uint64_t* LaneWriter::reserve_end(std::uint64_t& tick) noexcept {
 
 std::uint32_t LaneWriter::intern(SpanKind kind, std::string_view name) noexcept {
   LaneState& state = *lane_.state;
-  if (state.names == nullptr) state.names.reset(new (std::nothrow) NameCache);
+  if (state.names == nullptr) state.names = NameCache::make();
   if (state.names == nullptr) return 0;
   if (const std::uint32_t id = state.names->find(kind, name); id != 0) return id;
   // The trace that is open now, not the one this operation started with: see Control::open_locked.

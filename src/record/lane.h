@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "genscope/internal/hot.h"
 #include "record/names.h"
@@ -29,7 +28,7 @@ struct LaneState {
   std::atomic<std::uint64_t*> limit{nullptr};
   bool os_clock = false;
   trace::LaneSlot* slot = nullptr;
-  std::unique_ptr<record::NameCache> names;
+  record::NameCache* names = nullptr;  // stays for the next thread: names are the process's
 };
 
 }  // namespace genscope::internal

@@ -1,9 +1,46 @@
 #include "record/names.h"
 
+#include <sys/mman.h>
+
+#include <cstring>
+#include <new>
+#include <utility>
+
 #include "base/text.h"
 #include "genscope/record.h"
 
 namespace genscope::record {
+namespace {
+
+void* from_kernel(std::size_t bytes) noexcept {
+  void* const p =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return p != MAP_FAILED ? p : nullptr;
+}
+
+std::size_t hash(SpanKind kind, std::string_view text) noexcept {
+  return std::hash<std::string_view>()(text) * 31 + static_cast<std::size_t>(kind);
+}
+
+}  // namespace
+
+void* Arena::take(std::size_t bytes) noexcept {
+  bytes = (bytes + 15) & ~std::size_t{15};
+  if (bytes > kBlockBytes) return nullptr;
+  if (bytes > left_) {
+    auto* const block = static_cast<std::byte*>(from_kernel(kBlockBytes));
+    if (block == nullptr) return nullptr;
+    at_ = block;
+    left_ = kBlockBytes;
+  }
+  left_ -= bytes;
+  return std::exchange(at_, at_ + bytes);
+}
+
+NameCache* NameCache::make() noexcept {
+  void* const memory = from_kernel(sizeof(NameCache));
+  return memory != nullptr ? new (memory) NameCache : nullptr;
+}
 
 NameTable& NameTable::instance() {
   static NameTable* const leaked = new NameTable;
@@ -12,38 +49,65 @@ NameTable& NameTable::instance() {
 
 NameTable::NameTable() {
   using namespace internal;
-  entries_ = {{"device_ns", SpanKind::none, kKeyDeviceNs},
-              {"device_begin_ns", SpanKind::none, kKeyDeviceBegin},
-              {"track", SpanKind::none, kKeyTrack},
-              {"index", SpanKind::none, kKeyIndex},
-              {"step", SpanKind::step, kSiteStep},
-              {"block", SpanKind::block, kSiteBlock},
-              {"(other names)", SpanKind::function, kSiteOther}};
-  for (NameEntry& e : entries_) index_.emplace(Key{e.text, e.kind}, &e);
+  add(SpanKind::none, "device_ns", kKeyDeviceNs);
+  add(SpanKind::none, "device_begin_ns", kKeyDeviceBegin);
+  add(SpanKind::none, "track", kKeyTrack);
+  add(SpanKind::none, "index", kKeyIndex);
+  add(SpanKind::step, "step", kSiteStep);
+  add(SpanKind::block, "block", kSiteBlock);
+  other_ = add(SpanKind::function, "(other names)", kSiteOther);
+}
+
+NameEntry** NameTable::place(SpanKind kind, std::string_view name) noexcept {
+  for (std::size_t i = hash(kind, name);; ++i) {
+    NameEntry** const slot = &slots_[i & (slot_count_ - 1)];
+    if (*slot == nullptr || ((*slot)->kind == kind && (*slot)->text == name)) return slot;
+  }
+}
+
+bool NameTable::grow() noexcept {
+  const std::size_t old_count = slot_count_;
+  NameEntry** const old = slots_;
+  const std::size_t count = old_count == 0 ? 1024 : old_count * 2;
+  auto* const fresh = static_cast<NameEntry**>(from_kernel(count * sizeof(NameEntry*)));
+  if (fresh == nullptr) return false;
+  slots_ = fresh;
+  slot_count_ = count;
+  for (NameEntry* e = first_; e != nullptr; e = e->next) *place(e->kind, e->text) = e;
+  if (old != nullptr) ::munmap(old, old_count * sizeof(NameEntry*));
+  return true;
+}
+
+NameEntry* NameTable::add(SpanKind kind, std::string_view name, std::uint32_t id) noexcept {
+  if (2 * (used_ + 1) > slot_count_ && !grow()) return nullptr;
+  void* const memory = arena_.take(sizeof(NameEntry) + name.size());
+  if (memory == nullptr) return nullptr;
+  char* const text = static_cast<char*>(memory) + sizeof(NameEntry);
+  std::memcpy(text, name.data(), name.size());
+  auto* const entry = new (memory) NameEntry{{text, name.size()}, kind, id, nullptr};
+  *place(kind, entry->text) = entry;
+  (last_ != nullptr ? last_->next : first_) = entry;
+  last_ = entry;
+  used_++;
+  return entry;
 }
 
 const NameEntry* NameTable::intern(SpanKind kind, std::string_view name,
                                    const std::function<bool(const NameEntry&)>& define) {
   name = base::cut_utf8(name, kMaxNameBytes);
   const std::lock_guard lock(mutex_);
-  if (const auto it = index_.find(Key{name, kind}); it != index_.end()) return it->second;
-  if (next_id_ > internal::kMaxUserSite || bytes_ + name.size() > kMaxBytes) {
-    return index_.at(Key{"(other names)", SpanKind::function});
-  }
-  NameEntry& entry = entries_.emplace_back(NameEntry{std::string(name), kind, next_id_});
-  if (!define(entry)) {
-    entries_.pop_back();
-    return nullptr;
-  }
-  index_.emplace(Key{entry.text, kind}, &entry);
+  if (const NameEntry* const known = *place(kind, name)) return known;
+  if (next_id_ > internal::kMaxUserSite || bytes_ + name.size() > kMaxBytes) return other_;
+  if (!define(NameEntry{name, kind, next_id_, nullptr})) return nullptr;
+  // Without memory the number is defined in the trace and stays unused; the next try gets another.
+  const NameEntry* const entry = add(kind, name, next_id_++);
   bytes_ += name.size();
-  next_id_++;
-  return &entry;
+  return entry;
 }
 
 void NameTable::for_each(const std::function<void(const NameEntry&)>& visit) {
   const std::lock_guard lock(mutex_);
-  for (const NameEntry& entry : entries_) visit(entry);
+  for (const NameEntry* e = first_; e != nullptr; e = e->next) visit(*e);
 }
 
 }  // namespace genscope::record

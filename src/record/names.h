@@ -3,24 +3,37 @@
 // One table per process, kept across sessions and into forked children, so that a static Site
 // keeps its number for ever. The table's own copy of a name is what the trace file gets: nothing
 // points into user memory.
+//
+// A name may be new in a signal handler that interrupted malloc, so none of this calls malloc:
+// memory comes from the kernel in large blocks and stays.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <mutex>
-#include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "genscope/internal/word.h"
 
 namespace genscope::record {
 
 struct NameEntry {
-  std::string text;
+  std::string_view text;  // in the table's own memory
   SpanKind kind = SpanKind::none;
   std::uint32_t id = 0;
+  NameEntry* next = nullptr;  // in the order they were added
+};
+
+// Memory that is never given back, from the kernel. Null when there is none.
+class Arena {
+ public:
+  void* take(std::size_t bytes) noexcept;
+
+ private:
+  static constexpr std::size_t kBlockBytes = 256 << 10;
+  std::byte* at_ = nullptr;
+  std::size_t left_ = 0;
 };
 
 class NameTable {
@@ -43,20 +56,19 @@ class NameTable {
 
  private:
   NameTable();
-  struct Key {
-    std::string_view text;
-    SpanKind kind;
-    bool operator==(const Key&) const = default;
-  };
-  struct KeyHash {
-    std::size_t operator()(const Key& key) const noexcept {
-      return std::hash<std::string_view>()(key.text) * 31 + static_cast<std::size_t>(key.kind);
-    }
-  };
+  NameEntry* add(SpanKind kind, std::string_view name, std::uint32_t id) noexcept;
+  // Where the name is, or the empty place where it belongs.
+  NameEntry** place(SpanKind kind, std::string_view name) noexcept;
+  bool grow() noexcept;
 
   std::mutex mutex_;
-  std::deque<NameEntry> entries_;  // stable addresses
-  std::unordered_map<Key, NameEntry*, KeyHash> index_;
+  Arena arena_;
+  NameEntry** slots_ = nullptr;  // open addressing, at most half full
+  std::size_t slot_count_ = 0;
+  std::size_t used_ = 0;
+  NameEntry* first_ = nullptr;
+  NameEntry* last_ = nullptr;
+  NameEntry* other_ = nullptr;  // "(other names)"
   std::size_t bytes_ = 0;
   std::uint32_t next_id_ = 1;
 };
@@ -65,6 +77,9 @@ class NameTable {
 // does not send every look-up to the table.
 class NameCache {
  public:
+  // From the kernel, for ever: a lane's slot keeps it for the threads that use it later.
+  static NameCache* make() noexcept;
+
   // The number under which `name` was put, or 0.
   std::uint32_t find(SpanKind kind, std::string_view name) const noexcept {
     const std::uint64_t h = hash(kind, name);

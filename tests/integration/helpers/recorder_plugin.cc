@@ -9,6 +9,7 @@ namespace {
 std::optional<genscope::Session> g_session;
 std::optional<std::thread> g_thread;
 std::atomic<bool> g_stop{false};
+std::atomic<bool> g_started{false};
 }  // namespace
 
 // Opens a session and records on this thread and on one of its own.
@@ -24,10 +25,12 @@ extern "C" __attribute__((visibility("default"))) void plugin_start(const char* 
       GENSCOPE_STAGE("on the plugin's thread");
     } while (!g_stop);
   });
+  g_started = true;
 }
 
 // Ends its thread, which a library must do before it goes; `close` also ends the session.
 extern "C" __attribute__((visibility("default"))) void plugin_stop(int close) {
+  while (!g_started) std::this_thread::yield();
   g_stop = true;
   g_thread->join();
   g_thread.reset();
