@@ -168,6 +168,7 @@ TEST(Fork, WithoutASessionTheChildRecordsNothing) {
 }
 
 TEST(Fork, TheChildMayCloseAndOpenSessions) {
+  if (kThreadSanitizer) GTEST_SKIP() << "tsan cannot start threads again in a forked child";
   const TempDir dir;
   auto session = std::make_unique<Session>("parent", options_in(dir));
   const pid_t child = fork_and(
