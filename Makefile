@@ -5,6 +5,8 @@
 .PHONY: help setup demo test dev asan tsan release bench fuzz format check check-fast docs clean
 
 JOBS ?= $(shell nproc)
+# Without this, ccache does not cache what uses a precompiled header.
+export CCACHE_SLOPPINESS := pch_defines,time_macros
 FUZZ_SECONDS ?= 300
 # g++ 12's tsan cannot place its shadow when the kernel randomizes addresses widely.
 NO_ASLR := $(shell setarch -R true 2>/dev/null && echo setarch -R)

@@ -16,15 +16,13 @@ find_program(GENSCOPE_CCACHE ccache)
 if(GENSCOPE_CCACHE)
   foreach(lang C CXX)
     if(NOT DEFINED CMAKE_${lang}_COMPILER_LAUNCHER)
-      # Sloppiness: without it, ccache does not cache what uses a precompiled header.
-      set(CMAKE_${lang}_COMPILER_LAUNCHER
-        "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${GENSCOPE_CCACHE}")
+      set(CMAKE_${lang}_COMPILER_LAUNCHER "${GENSCOPE_CCACHE}")
     endif()
   endforeach()
 endif()
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # likewise for ccache
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # ccache needs it
 endif()
 
 if(GENSCOPE_SANITIZE)

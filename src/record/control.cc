@@ -269,6 +269,7 @@ void Control::detach(Lane& lane) noexcept {
   state->lane = nullptr;
   state->recorder = nullptr;
   state->used = false;
+  state_hint_ = state->index;  // the next thread finds this one's name cache
   clear(lane);
 }
 

@@ -66,7 +66,7 @@ class Tmpfs {
 
 TEST(DiskFull, ASmallDiskStopsRecordingAndKeepsWhatWasThere) {
   const TempDir dir;
-  const Tmpfs disk(dir / "disk", kSanitized ? "2m" : "4m");  // they drain little, being slow
+  const Tmpfs disk(dir / "disk", "2m");
   if (!disk.mounted()) GTEST_SKIP() << "may not mount; the file size limit below tests the same";
   const Ended ended = run_helper(dir, "burst", {dir / "disk/run", "1000000"});
   EXPECT_EQ(ended.exit_code, 0);
@@ -98,7 +98,7 @@ TEST(DiskFull, AFileSizeLimitStopsRecordingAndKeepsWhatWasThere) {
   // Limits are inherited; in a child, since the test's own must stay.
   const int code = in_child([&] {
     ::signal(SIGXFSZ, SIG_IGN);
-    const rlim_t bytes = kSanitized ? 1 << 20 : 3 << 20;  // little is drained, slow as they are
+    const rlim_t bytes = 1 << 20;
     const rlimit limit{bytes, bytes};
     if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return 9;
     return run_helper(dir, "burst", {dir / "run", "1500000"}).exit_code;
