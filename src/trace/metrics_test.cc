@@ -1,0 +1,35 @@
+#include "trace/metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace genscope::trace {
+namespace {
+
+TEST(Metrics, IdsAreUniqueAndRowsComplete) {
+  std::set<std::string_view> ids;
+  for (const Metric& row : all_metrics()) {
+    EXPECT_TRUE(ids.insert(row.id).second) << row.id;
+    EXPECT_FALSE(row.unit.empty()) << row.id;
+    EXPECT_FALSE(row.description.empty()) << row.id;
+    EXPECT_LT(row.low, row.high) << row.id;
+  }
+}
+
+TEST(Metrics, AreFoundByIdAtCompileTimeAndAtRunTime) {
+  EXPECT_EQ(find_metric("power_watts"), &metric("power_watts"));
+  EXPECT_EQ(find_metric("power"), nullptr);
+}
+
+TEST(Metrics, EveryStatusAndKindHasAWord) {
+  std::set<std::string_view> words;
+  for (std::size_t i = 0; i < kSampleStatuses; ++i) words.insert(name(static_cast<SampleStatus>(i)));
+  EXPECT_EQ(words.size(), kSampleStatuses);
+  words.clear();
+  for (std::size_t i = 0; i < kEntityKinds; ++i) words.insert(name(static_cast<EntityKind>(i)));
+  EXPECT_EQ(words.size(), kEntityKinds);
+}
+
+}  // namespace
+}  // namespace genscope::trace
