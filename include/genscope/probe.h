@@ -123,6 +123,17 @@ std::span<const ProbeInfo> all_probes() noexcept;
 Result<std::unique_ptr<Probe>> make_probe(std::string_view name,
                                           const ProbeOptions& options = {});
 
+struct SamplerOptions;
+
+// A probe whose work is done by another process, so that a vendor's library that crashes or hangs
+// takes nobody along. `command` must call serve_probes() with its stdout as `fd`. When it dies its
+// entities are lost, and it is started again, later each time.
+std::unique_ptr<Probe> make_remote_probe(std::vector<std::string> command);
+// The other side: opens those probes, writes what they read to `fd` until nobody reads it, and
+// returns an exit code.
+int serve_probes(const std::vector<std::string>& names, const ProbeOptions& options,
+                 const SamplerOptions& sampling, int fd);
+
 struct SamplerOptions {
   std::int64_t fast_ns = 100'000'000;
   std::int64_t normal_ns = 1'000'000'000;
