@@ -51,7 +51,7 @@ class Settings {
       if (entry->name != "preset") continue;
       Result<Config> start = preset(entry->value.text);
       if (!start) return error_at(file_, entry->line, start.error().message);
-      config = *std::move(start);
+      config = std::move(start).value();
     }
     for (const YamlEntry* entry : entries_) {
       if (entry->name == "preset") continue;
