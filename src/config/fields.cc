@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/nearest.h"
+#include "base/suggest.h"
 
 namespace genscope::config {
 namespace {
@@ -16,6 +16,7 @@ constexpr Range kInterval = {0.001, 3600};
 constexpr Range kBudget = {1e-9, 1};
 constexpr Range kPoints = {1, 10'000'000};
 constexpr std::size_t kMaxItems = 64;        // of a list or of tags
+constexpr std::size_t kMaxNameBytes = 64;    // longer than any name of ours
 constexpr std::size_t kMaxTextBytes = 4096;  // a path, a tag
 
 const Field kFields[] = {
@@ -177,9 +178,11 @@ struct Reader {
 };
 
 Error unknown(const YamlEntry& entry, std::string_view file) {
-  std::vector<std::string_view> known = {"preset", "profiling"};
-  for (const Field& field : kFields) known.push_back(field.name);
-  const std::string_view meant = base::nearest(entry.name, known);
+  std::vector<std::string> known = {"preset", "profiling"};
+  for (const Field& field : kFields) known.emplace_back(field.name);
+  // The cost is a product of lengths, and the name may be anything.
+  const std::string meant =
+      entry.name.size() > kMaxNameBytes ? "" : base::nearest(entry.name, known);
   return error_at(file, entry.line,
                   fmt::format("unknown setting '{}'{}", printable(entry.name),
                               meant.empty() ? std::string("; docs/config.md lists them")

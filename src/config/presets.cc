@@ -2,9 +2,7 @@
 // switches (its section on overhead) and the intervals and points (its section on memory).
 #include <fmt/format.h>
 
-#include <array>
-
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "config/yaml.h"
 #include "genscope/config.h"
 
@@ -50,12 +48,13 @@ Config debugging() {
 }  // namespace
 
 Result<Config> preset(std::string_view name) {
-  static constexpr std::array<std::string_view, 3> kNames = {"development", "production",
-                                                             "debugging"};
-  if (name == kNames[0]) return development();
-  if (name == kNames[1]) return production();
-  if (name == kNames[2]) return debugging();
-  const std::string_view meant = base::nearest(name, kNames);
+  if (name == "development") return development();
+  if (name == "production") return production();
+  if (name == "debugging") return debugging();
+  constexpr std::size_t kMaxNameBytes = 64;
+  const std::string meant = name.size() > kMaxNameBytes
+                                ? ""
+                                : base::nearest(name, {"development", "production", "debugging"});
   return Error{ErrorCode::invalid_argument,
                fmt::format("unknown preset '{}'; {}", config::printable(name),
                            meant.empty() ? "there are development, production and debugging"

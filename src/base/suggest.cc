@@ -1,15 +1,9 @@
-#include "base/nearest.h"
+#include "base/suggest.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <vector>
 
 namespace genscope::base {
-namespace {
 
-constexpr std::size_t kLongestWord = 64;  // the cost is a product of lengths, and words are hostile
-
-// Insertions, deletions, replacements and swaps of neighbours that turn one into the other.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   // Three rows of the usual table: two back (for swaps), the last and the present.
   std::vector<std::size_t> before(b.size() + 1);
@@ -31,13 +25,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
-}  // namespace
-
-std::string_view nearest(std::string_view word, std::span<const std::string_view> known) {
-  if (word.size() > kLongestWord) return {};
-  std::string_view best;
+std::string nearest(std::string_view word, const std::vector<std::string>& known) {
+  std::string best;
   std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
-  for (const std::string_view candidate : known) {
+  for (const std::string& candidate : known) {
     const bool prefix = word.size() >= 2 && candidate.starts_with(word);
     const std::size_t distance = prefix ? 1 : edit_distance(word, candidate);
     if (distance < best_distance) {
