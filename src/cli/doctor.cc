@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -63,8 +64,8 @@ class Doctor final : public Command {
     constexpr auto kExamined = 2s;
     ProbeOptions options = probe_options_from_environment();
     options.pid = getpid();
-    Result<std::vector<std::unique_ptr<Probe>>> probes =
-        make_probes(all_probe_names(), options, sampling());
+    const std::vector<std::string> names = all_probe_names();
+    Result<std::vector<std::unique_ptr<Probe>>> probes = make_probes(names, options, sampling());
     if (!probes) return probes.error();
     Sampler sampler(sampling());
     for (std::unique_ptr<Probe>& probe : *probes) sampler.add(std::move(probe));
@@ -72,7 +73,7 @@ class Doctor final : public Command {
     std::this_thread::sleep_for(kExamined);
     doctor::Findings findings;
     findings.snapshot = sampler.snapshot();
-    findings.probes = with_summaries(sampler.reports());
+    findings.probes = with_summaries(named_reports(sampler, names));
     return findings;
   }
 
@@ -84,9 +85,10 @@ class Doctor final : public Command {
       doctor::ProbeFinding finding;
       finding.report = std::move(reports[i]);
       if (i < known.size()) {
-        finding.report.name = known[i].name;  // not that of the child that runs it
         finding.summary = known[i].summary;
         finding.in_child = known[i].loads_driver_code;
+        // What we measured is the pipe to the child, not the work.
+        if (finding.in_child) std::fill_n(finding.report.tier_cpu_ns, kTiers, 0);
       }
       findings.push_back(std::move(finding));
     }

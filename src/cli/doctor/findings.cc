@@ -14,6 +14,18 @@ double core_ratio(const ProbeReport& report) {
   return sum;
 }
 
+double children_core_ratio(const Snapshot& snapshot) {
+  double sum = 0;
+  for (const Snapshot::Series& series : snapshot.series) {
+    if (series.metric == nullptr || series.metric->id != "probe_cpu_ns") continue;
+    if (series.entity >= snapshot.entities.size()) continue;
+    const Entity& entity = snapshot.entities[series.entity];
+    const bool child = entity.kind == EntityKind::sampler && entity.id.ends_with("-gpu");
+    if (child && series.rate.status == SampleStatus::ok) sum += series.rate.value / 1e9;
+  }
+  return sum;
+}
+
 std::vector<Gap> gaps(const Snapshot& snapshot) {
   std::vector<Gap> found;
   for (const Snapshot::Series& series : snapshot.series) {

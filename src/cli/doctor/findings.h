@@ -22,8 +22,10 @@ struct Findings {
 };
 
 // Share of one core that a probe takes at the default rates: the cost of one sample of each tier
-// by its period. What runs only on demand does not count.
+// by its period. What runs only on demand does not count. 0: not known.
 double core_ratio(const ProbeReport& report);
+// The same of the children together, by their own account; 0: not known.
+double children_core_ratio(const Snapshot& snapshot);
 
 // A table of the probes, what is wrong with those that do not work, and what is not read.
 std::string findings_text(const Findings& findings, const watch::Look& look);

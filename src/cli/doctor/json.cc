@@ -70,6 +70,8 @@ std::string findings_json(const Findings& findings) {
     if (series.metric == nullptr) continue;
     document["series"].push_back(series_json(findings.snapshot, series));
   }
+  const double children = children_core_ratio(findings.snapshot);
+  document["children_core_ratio"] = children > 0 ? Json(children) : Json();
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -76,9 +76,16 @@ class Text {
           {cost(Tier::fast), cost(Tier::normal), cost(Tier::slow), share_text(core_ratio(report))});
       sum += core_ratio(report);
     }
-    finish(Line(look_).add(fmt::format(
-        "CPU of one sample per tier (median); share of a core at the default rates, in all {}.",
-        share_text(sum))));
+    const double children = children_core_ratio(findings.snapshot);
+    if (children > 0) {
+      row("children", "", Style::plain, "", "", {"", "", "", share_text(children)});
+      sum += children;
+    }
+    finish(Line(look_).add(
+        fmt::format("CPU time of one sample of each tier, median. Share of a core at the default "
+                    "rates, in all {}.",
+                    share_text(sum)),
+        Style::dim));
   }
 
   void trouble(const ProbeFinding& probe) {

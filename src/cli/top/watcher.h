@@ -38,6 +38,7 @@ class Watcher {
   std::optional<RunFollower> follower_;
   Progress progress_;
   std::int32_t root_ = 0;
+  std::vector<std::string> probe_names_;
   std::unique_ptr<Sampler> sampler_;
   Tracker tracker_;
 };
