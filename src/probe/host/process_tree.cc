@@ -101,9 +101,11 @@ void ProcessTree::remove(std::size_t index, TreeListener& listener) noexcept {
   TreeMember& member = members_[index];
   TreeCounters last = member.own;
   add(last, member.reaped);
-  add(last, member.departed);
+  for (std::size_t i = 0; i < kTreeCounters; ++i) {
+    last[i] += std::max<std::int64_t>(0, member.missing[i]);  // it may have reaped them since
+  }
   if (TreeMember* const parent = member.parent != 0 ? find(member.parent) : nullptr) {
-    add(parent->departed, last);
+    add(parent->missing, last);
     parent->stale = true;
   } else {
     add(lost_, last);
@@ -227,7 +229,9 @@ void ProcessTree::settle(TreeListener& listener) noexcept {
         again = true;
       }
     }
-    if (!again) return add_up();
+    if (again) continue;
+    close_accounts();
+    return add_up();
   }
 }
 
@@ -291,11 +295,11 @@ void ProcessTree::read_stat(TreeMember& member) noexcept {
     raise(member.reaped[kMajorFaults], bounded(stat.reaped_major_faults));
   }
   read_io(member);
-  TreeCounters gain{};
-  for (std::size_t i = 0; i < kTreeCounters; ++i) gain[i] = member.reaped[i] - reaped_before[i];
   // The kernel adds a waited-for child's I/O to the parent's own.
-  for (const std::size_t i : {kReadBytes, kWriteBytes}) gain[i] = member.own[i] - own_before[i];
-  account(member, gain);
+  for (std::size_t i = 0; i < kTreeCounters; ++i) {
+    const bool io = i == kReadBytes || i == kWriteBytes;
+    member.missing[i] -= io ? member.own[i] - own_before[i] : member.reaped[i] - reaped_before[i];
+  }
 }
 
 void ProcessTree::read_io(TreeMember& member) noexcept {
@@ -313,15 +317,16 @@ void ProcessTree::read_io(TreeMember& member) noexcept {
   member.own[kWriteBytes] = std::max(member.own[kWriteBytes], bounded(io.write_bytes));
 }
 
-// Rule 3. What is missing is carried along: by less than the ticks of doubt it may be rounding.
-void ProcessTree::account(TreeMember& member, const TreeCounters& gain) noexcept {
-  for (std::size_t i = 0; i < kTreeCounters; ++i) {
-    std::int64_t& missing = member.missing[i];
-    missing = std::max<std::int64_t>(0, missing + member.departed[i] - gain[i]);
-    member.departed[i] = 0;
-    if (missing <= (i == kCpuNs ? kTicksOfDoubt * tick_ns_ : 0)) continue;
-    lost_[i] = std::min(lost_[i] + missing, kMost);
-    missing = 0;
+// Rule 3. By less than the ticks of doubt what is missing may be rounding; it is carried along.
+void ProcessTree::close_accounts() noexcept {
+  for (TreeMember& member : members_) {
+    for (std::size_t i = 0; i < kTreeCounters; ++i) {
+      std::int64_t& missing = member.missing[i];
+      const std::int64_t doubt = i == kCpuNs ? kTicksOfDoubt * tick_ns_ : 0;
+      if (missing > 0 && missing <= doubt) continue;
+      if (missing > 0) lost_[i] = std::min(lost_[i] + missing, kMost);
+      missing = 0;
+    }
   }
 }
 

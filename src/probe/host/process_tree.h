@@ -47,8 +47,9 @@ struct TreeMember {
   ProcessMemory memory;  // pages
   TreeCounters own{};
   TreeCounters reaped{};
-  TreeCounters departed{};  // of children that vanished since `reaped` was read
-  TreeCounters missing{};   // of those, what has not turned up in `reaped`
+  // What vanished children had, less what `reaped` gained. Above 0: not turned up yet; below 0:
+  // turned up before the child was missed, or of children that were never seen.
+  TreeCounters missing{};
 };
 
 // Told of members that come and go.
@@ -98,7 +99,7 @@ class ProcessTree {
   void settle(TreeListener& listener) noexcept;
   void read_stat(TreeMember& member) noexcept;
   void read_io(TreeMember& member) noexcept;
-  void account(TreeMember& member, const TreeCounters& gain) noexcept;
+  void close_accounts() noexcept;
   bool check(TreeMember& member) noexcept;
   void remove(std::size_t index, TreeListener& listener) noexcept;
   void add_up() noexcept;
