@@ -86,6 +86,9 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(make_report());
   commands.push_back(make_demo());
+  commands.push_back(make_top());
+  commands.push_back(make_doctor());
+  commands.push_back(make_probe_child());
   return commands;
 }
 

@@ -33,6 +33,9 @@ class Command {
 
 std::unique_ptr<Command> make_report();
 std::unique_ptr<Command> make_demo();
+std::unique_ptr<Command> make_top();
+std::unique_ptr<Command> make_doctor();
+std::unique_ptr<Command> make_probe_child();
 
 // In the order of `genscope --help`.
 std::vector<std::unique_ptr<Command>> all_commands();

@@ -1,0 +1,127 @@
+#include "cli/watch/program.h"
+
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <sstream>
+#include <string_view>
+
+#include "cli/watch/signals.h"
+
+namespace genscope::cli::watch {
+namespace {
+
+// 0 if a shell could run it, else the errno.
+int why_not(const std::string& file) {
+  struct stat status {};
+  if (stat(file.c_str(), &status) != 0) return errno;
+  if (S_ISDIR(status.st_mode)) return EISDIR;
+  return access(file.c_str(), X_OK) == 0 ? 0 : errno;
+}
+
+CannotStart explain(const std::string& word, int error, bool found) {
+  const bool missing = error == ENOENT || error == ENOTDIR;
+  if (missing && !found) {
+    return {kNotFound, word.find('/') == std::string::npos
+                           ? fmt::format("cannot run '{}': it is not in PATH", word)
+                           : fmt::format("cannot run '{}': there is no such file", word)};
+  }
+  if (missing) {
+    return {kNotFound,
+            fmt::format("cannot run '{}': the interpreter that it names is missing", word)};
+  }
+  const char* what = error == EISDIR ? "it is a directory"
+                     : error == EACCES ? "it is not executable (chmod +x would help)"
+                                       : std::strerror(error);
+  return {kNotExecutable, fmt::format("cannot run '{}': {}", word, what)};
+}
+
+std::vector<std::string> merged(
+    const std::vector<std::pair<std::string, std::string>>& environment) {
+  std::vector<std::string> out;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    bool replaced = false;
+    for (const auto& [key, value] : environment) replaced |= text.starts_with(key + "=");
+    if (!replaced) out.emplace_back(text);
+  }
+  for (const auto& [key, value] : environment) out.push_back(key + "=" + value);
+  return out;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> out;
+  out.reserve(words.size() + 1);
+  for (std::string& word : words) out.push_back(word.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+int spawn(pid_t& pid, const std::string& file, std::vector<std::string>& words,
+          std::vector<std::string>& environment) {
+  const SignalState& start = signals_at_start();
+  sigset_t defaults;
+  sigfillset(&defaults);
+  for (int number = 1; number < NSIG; ++number) {
+    if (sigismember(&start.ignored, number) == 1) sigdelset(&defaults, number);
+  }
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setsigmask(&attributes, &start.mask);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  const int error = posix_spawn(&pid, file.c_str(), nullptr, &attributes, pointers(words).data(),
+                                pointers(environment).data());
+  posix_spawnattr_destroy(&attributes);
+  return error;
+}
+
+}  // namespace
+
+std::string find_command(const std::string& word, const char* path, CannotStart& why) {
+  if (word.find('/') != std::string::npos) {
+    const int error = why_not(word);
+    if (error == 0) return word;
+    why = explain(word, error, false);
+    return {};
+  }
+  int best = ENOENT;  // the first reason other than that it is not there
+  std::istringstream folders(path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin");
+  for (std::string folder; !word.empty() && std::getline(folders, folder, ':');) {
+    const std::string candidate = (folder.empty() ? "." : folder) + "/" + word;
+    const int error = why_not(candidate);
+    if (error == 0) return candidate;
+    if (best == ENOENT && error == EACCES) best = error;
+  }
+  why = explain(word, best, false);
+  return {};
+}
+
+pid_t start_command(const std::string& file, std::vector<std::string> command,
+                    const std::vector<std::pair<std::string, std::string>>& environment,
+                    CannotStart& why) {
+  std::vector<std::string> variables = merged(environment);
+  pid_t pid = 0;
+  int error = spawn(pid, file, command, variables);
+  if (error == ENOEXEC) {
+    std::vector<std::string> by_shell = {"/bin/sh", file};
+    by_shell.insert(by_shell.end(), command.begin() + 1, command.end());
+    error = spawn(pid, by_shell[0], by_shell, variables);
+  }
+  if (error == 0) return pid;
+  why = explain(command[0], error, true);
+  return 0;
+}
+
+int exit_code_of(int wait_status) {
+  constexpr int kSignalBase = 128;
+  return WIFSIGNALED(wait_status) ? kSignalBase + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+}  // namespace genscope::cli::watch

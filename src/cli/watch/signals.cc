@@ -1,0 +1,85 @@
+#include "cli/watch/signals.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace genscope::cli::watch {
+namespace {
+
+constexpr int kWatched[] = {SIGINT,  SIGQUIT, SIGTERM, SIGHUP,   SIGUSR1,
+                            SIGUSR2, SIGCONT, SIGTSTP, SIGWINCH, SIGCHLD};
+
+SignalState& state() {
+  static SignalState state = [] {
+    SignalState none;
+    sigemptyset(&none.ignored);
+    sigemptyset(&none.mask);
+    return none;
+  }();
+  return state;
+}
+
+}  // namespace
+
+void remember_signals() {
+  SignalState& start = state();
+  sigprocmask(SIG_SETMASK, nullptr, &start.mask);
+  for (int number = 1; number < NSIG; ++number) {
+    struct sigaction action {};
+    if (sigaction(number, nullptr, &action) != 0) continue;
+    if (action.sa_handler == SIG_IGN) sigaddset(&start.ignored, number);
+  }
+}
+
+const SignalState& signals_at_start() { return state(); }
+
+Reaction react(int signal_number, int code, bool ignored_at_start) {
+  using Kind = Reaction::Kind;
+  const bool to_us_alone = code <= 0;  // SI_USER, SI_QUEUE, SI_TKILL
+  switch (signal_number) {
+    case SIGCHLD:
+      return {Kind::child};
+    case SIGWINCH:
+      return {Kind::resize, to_us_alone};
+    case SIGCONT:
+      return {Kind::resume, to_us_alone};
+    case SIGTSTP:
+      if (ignored_at_start) return {};
+      return {Kind::stop, to_us_alone};
+    default:
+      if (ignored_at_start || !to_us_alone) return {};
+      return {Kind::pass_on};
+  }
+}
+
+SignalFd::SignalFd() {
+  // A child of ours must stay a zombie until we have asked for its usage.
+  std::signal(SIGCHLD, SIG_DFL);
+  sigset_t watched;
+  sigemptyset(&watched);
+  for (const int number : kWatched) sigaddset(&watched, number);
+  fd_ = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+  // Writing from a background group must not stop us.
+  sigaddset(&watched, SIGTTOU);
+  pthread_sigmask(SIG_BLOCK, &watched, &before_);
+}
+
+SignalFd::~SignalFd() {
+  while (next()) {
+  }
+  if (fd_ >= 0) ::close(fd_);
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+std::optional<signalfd_siginfo> SignalFd::next() {
+  signalfd_siginfo info{};
+  ssize_t got = -1;
+  do {
+    got = ::read(fd_, &info, sizeof info);
+  } while (got < 0 && errno == EINTR);
+  if (got != static_cast<ssize_t>(sizeof info)) return std::nullopt;
+  return info;
+}
+
+}  // namespace genscope::cli::watch

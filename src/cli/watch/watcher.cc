@@ -1,0 +1,149 @@
+#include "cli/watch/watcher.h"
+
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+namespace genscope::cli::watch {
+namespace {
+
+constexpr std::int64_t kRedrawNs = 250'000'000;
+constexpr std::uint64_t kRedrawsPerTrail = 4;  // so that a sparkline has a value a second
+constexpr std::size_t kNamedLeft = 5;
+
+std::int64_t now_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+double seconds_since(std::int64_t begin_ns, std::int64_t end_ns) {
+  return static_cast<double>(end_ns - begin_ns) / 1e9;
+}
+
+}  // namespace
+
+Watcher::Watcher(WatchOptions options) : options_(std::move(options)) {}
+
+std::optional<Ending> Watcher::watch(Telemetry& telemetry, CannotStart& why) {
+  telemetry_ = &telemetry;
+  std::vector<std::pair<std::string, std::string>> environment;
+  if (!options_.run_dir.empty()) environment.emplace_back("GENSCOPE_RUN_DIR", options_.run_dir);
+  begin_ns_ = now_ns();
+  pid_ = start_command(options_.file, options_.command, environment, why);
+  if (pid_ == 0) return std::nullopt;
+  rusage own{};
+  getrusage(RUSAGE_SELF, &own);
+  own_maxrss_kib_ = own.ru_maxrss;
+  orphans_.watch(pid_);
+  telemetry.start(pid_);
+  screen_ = LiveScreen::open(options_.live, options_.color);
+  if (screen_ && !options_.run_dir.empty()) {
+    follower_ = std::make_unique<RunFollower>(options_.run_dir);
+  }
+  while (!ended()) {
+    wait_for_signals();
+    redraw();
+  }
+  end_ns_ = now_ns();
+  screen_.reset();
+  return reap();
+}
+
+// Without reaping it: its last figures are still to be read.
+bool Watcher::ended() const {
+  siginfo_t info{};
+  const int result =
+      waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
+  return (result == 0 && info.si_pid == pid_) || (result < 0 && errno == ECHILD);
+}
+
+void Watcher::wait_for_signals() {
+  constexpr int kWithoutSignalsMs = 100;
+  int timeout_ms = signals_.fd() < 0 ? kWithoutSignalsMs : -1;
+  if (screen_) {
+    const std::int64_t left_ns = std::max<std::int64_t>(next_redraw_ns_ - now_ns(), 0);
+    timeout_ms = static_cast<int>((left_ns + 999'999) / 1'000'000);
+  }
+  pollfd wake{signals_.fd(), POLLIN, 0};
+  poll(&wake, 1, timeout_ms);
+  bool child = false;
+  while (const auto info = signals_.next()) {
+    handle(*info);
+    child |= info->ssi_signo == SIGCHLD;
+  }
+  if (child) orphans_.reap();
+}
+
+void Watcher::handle(const signalfd_siginfo& info) {
+  const int number = static_cast<int>(info.ssi_signo);
+  const bool ignored = sigismember(&signals_at_start().ignored, number) == 1;
+  const Reaction reaction = react(number, info.ssi_code, ignored);
+  const bool from_command = info.ssi_pid == static_cast<std::uint32_t>(pid_);
+  if ((reaction.kind == Reactions::pass_on || reaction.pass_on_too) && !from_command) {
+    kill(pid_, number);
+  }
+  if (reaction.kind == Reactions::stop) stop_ourselves();
+  const bool redraw_all =
+      reaction.kind == Reactions::resize || reaction.kind == Reactions::resume;
+  if (redraw_all && screen_) {
+    screen_->measure();
+    screen_->forget();
+    next_redraw_ns_ = 0;
+  }
+}
+
+void Watcher::stop_ourselves() {
+  if (screen_) screen_->leave();
+  kill(getpid(), SIGSTOP);
+}
+
+void Watcher::redraw() {
+  if (!screen_ || now_ns() < next_redraw_ns_) return;
+  next_redraw_ns_ = now_ns() + kRedrawNs;
+  const bool is_free = screen_->is_free();
+  if (is_free && !was_free_) screen_->forget();
+  was_free_ = is_free;
+  if (!is_free || screen_->max_lines() == 0) return;
+
+  LiveState state;
+  for (std::size_t i = 0; i < options_.command.size(); ++i) {
+    state.command += (i == 0 ? "" : " ") + options_.command[i];
+  }
+  state.elapsed_seconds = seconds_since(begin_ns_, now_ns());
+  state.snapshot = telemetry_->snapshot();
+  state.gpus_wanted = telemetry_->gpus_wanted();
+  if (state.gpus_wanted) state.probes = telemetry_->reports();
+  if (follower_) state.progress = follower_->poll();
+  std::erase_if(state.progress.processes, [](const Progress::Process& process) {
+    return process.pid == static_cast<std::uint32_t>(getpid());
+  });
+  if (redraws_++ % kRedrawsPerTrail == 0) extend_trails(trails_, state.snapshot);
+  state.trails = trails_;
+  screen_->draw(live_block(state, screen_->look(), screen_->max_lines()));
+}
+
+Ending Watcher::reap() {
+  telemetry_->stop();
+  Ending ending;
+  ending.wall_seconds = seconds_since(begin_ns_, end_ns_);
+  ending.own_maxrss_kib = own_maxrss_kib_;
+  int status = 0;
+  pid_t reaped = 0;
+  do {
+    reaped = wait4(pid_, &status, 0, &ending.usage);
+  } while (reaped < 0 && errno == EINTR);
+  ending.exit_code = exit_code_of(status);
+  orphans_.reap();
+  ending.orphans_reaped = orphans_.reaped();
+  ending.left = orphans_.left(kNamedLeft, ending.left_count);
+  return ending;
+}
+
+}  // namespace genscope::cli::watch
