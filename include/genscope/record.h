@@ -31,7 +31,9 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
+#include <genscope/config.h>
 #include <genscope/internal/hot.h>
 #include <genscope/sample.h>
 
@@ -115,7 +117,21 @@ struct SessionOptions {
   ClockChoice clock = ClockChoice::automatic;
   // Do not print the line that says why recording is off; error() still has it.
   bool quiet = false;
+  // Record the session itself as a span.
+  bool span = true;
+
+  // Probes to start with the session, by name (probe.h): "process", "system", "nvml", ... They
+  // sample on a thread of their own, in this process: a fault in a vendor's library would be a
+  // fault here, so give GPUs to `genscope run` where you can, which samples them from another
+  // process. Under `genscope run` none are started: it watches this process already.
+  std::vector<std::string> probes;
+  double probe_interval_seconds = 0.1;  // of what is cheap to read; the rest 1 s and 5 s
+  double probe_budget = 0.001;          // share of one core for all probes together
+  bool gpu_memory = true, gpu_utilization = true, gpu_temperature = true, gpu_power = true;
 };
+
+// What a settings file asks of a session. `enabled: false` is up to the caller.
+SessionOptions session_options(const Config& config);
 
 // What the recorder has done so far in this process.
 struct RecorderStats {

@@ -107,6 +107,7 @@ class Request {
 class Session {
  public:
   explicit Session(std::string_view, const SessionOptions& = {}) noexcept {}
+  Session(std::string_view, const Config&) noexcept {}
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   constexpr void close() noexcept {}

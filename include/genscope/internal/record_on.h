@@ -244,6 +244,8 @@ class Request {
 class Session {
  public:
   explicit Session(std::string_view name, const SessionOptions& options = {}) noexcept;
+  // As a settings file says: with its probes, folder and tags, or not at all if it is not enabled.
+  Session(std::string_view name, const Config& config) noexcept;
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -263,8 +265,11 @@ class Session {
   }
 
  private:
+  void open(std::string_view name, const SessionOptions& options) noexcept;
+
   Handle handle_;
   std::string run_dir_;
+  std::shared_ptr<void> sampling_;
   bool open_ = false;
 };
 

@@ -64,10 +64,10 @@ void Telemetry::start(pid_t pid) {
     if (probe) sampler_->add(std::move(*probe));
   }
   if (const std::vector<std::string> gpu = wanted(true); !gpu.empty()) {
-    sampler_->add(make_remote_probe({own_program(), "probe-child", "--probes",
-                                     fmt::format("{}", fmt::join(gpu, ",")), "--pid",
-                                     std::to_string(pid), "--interval",
-                                     std::to_string(options_.sampling.fast_ns / 1'000'000)}));
+    sampler_->add(
+        make_remote_probe({own_program(), "probe-child", "--probes",
+                           fmt::format("{}", fmt::join(gpu, ",")), "--pid", std::to_string(pid),
+                           "--interval", std::to_string(options_.sampling.fast_ns / 1'000'000)}));
   }
   if (const Status started = sampler_->start(); !started) sampler_.reset();
 }
