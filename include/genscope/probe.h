@@ -114,14 +114,13 @@ ProbeOptions probe_options_from_environment();
 
 struct ProbeInfo {
   std::string_view name;
-  std::string_view summary;      // one line
-  bool loads_driver_code;        // a fault in a vendor's library would be a fault of this process
+  std::string_view summary;  // one line
+  bool loads_driver_code;    // a fault in a vendor's library would be a fault of this process
 };
 // Every built-in probe: process, system, cgroup, rapl, nvml, amdgpu, intel.
 std::span<const ProbeInfo> all_probes() noexcept;
 // By name; invalid_argument with the nearest name if there is none such.
-Result<std::unique_ptr<Probe>> make_probe(std::string_view name,
-                                          const ProbeOptions& options = {});
+Result<std::unique_ptr<Probe>> make_probe(std::string_view name, const ProbeOptions& options = {});
 
 struct SamplerOptions;
 
@@ -142,16 +141,16 @@ struct SamplerOptions {
   double budget_ratio = 0.001;
   std::size_t max_entities = 128;
   std::size_t max_series = 1024;
-  bool history = false;         // keep a bounded history of each series: 56 KiB a series
+  bool history = false;        // keep a bounded history of each series: 56 KiB a series
   SampleSink* sink = nullptr;  // takes every reading; must outlive stop()
 };
 
 struct SamplerStats {
   std::uint64_t ticks = 0;
-  std::uint64_t missed_ticks = 0;     // skipped because the thread was late by a period or more
-  std::int64_t cpu_ns = 0;            // of the sampler's thread
-  std::uint64_t refused = 0;          // entities and series that did not fit
-  std::uint64_t slowed = 0;           // times the governor lengthened a period
+  std::uint64_t missed_ticks = 0;  // skipped because the thread was late by a period or more
+  std::int64_t cpu_ns = 0;         // of the sampler's thread
+  std::uint64_t refused = 0;       // entities and series that did not fit
+  std::uint64_t slowed = 0;        // times the governor lengthened a period
 };
 
 // What was last read, as a copy.
@@ -184,8 +183,8 @@ struct ProbeReport {
   ProbeState state;
   std::size_t entities = 0;
   std::size_t series = 0;
-  std::int64_t open_ns = 0;                // wall time of open()
-  std::int64_t tier_cpu_ns[kTiers] = {};   // CPU of one sample, median; 0: not run
+  std::int64_t open_ns = 0;                  // wall time of open()
+  std::int64_t tier_cpu_ns[kTiers] = {};     // CPU of one sample, median; 0: not run
   std::int64_t tier_period_ns[kTiers] = {};  // in effect
 };
 

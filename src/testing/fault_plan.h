@@ -20,13 +20,13 @@ class FaultPlan final : public base::Files {
  public:
   static constexpr int kForever = -1;
   struct Fault {
-    int error = 0;              // errno; 0: no error
-    long delay_ms = 0;          // before the read
-    bool replace = false;       // give `content` instead of the file's
+    int error = 0;         // errno; 0: no error
+    long delay_ms = 0;     // before the read
+    bool replace = false;  // give `content` instead of the file's
     std::string content;
-    int first = 0;              // from this read of the path on (0 is the first) ...
-    int count = kForever;       // ... so many times
-    bool on_open = false;       // the error comes from open() instead
+    int first = 0;         // from this read of the path on (0 is the first) ...
+    int count = kForever;  // ... so many times
+    bool on_open = false;  // the error comes from open() instead
   };
 
   // `end` of a path: every path that ends so.
@@ -66,8 +66,8 @@ class FaultPlan final : public base::Files {
       touched_[path]++;
       const int nth = reads_[path]++;
       for (const auto& [end, fault] : faults_) {
-        const bool due = nth >= fault.first &&
-                         (fault.count == kForever || nth < fault.first + fault.count);
+        const bool due =
+            nth >= fault.first && (fault.count == kForever || nth < fault.first + fault.count);
         if (!fault.on_open && due && std::string_view(path).ends_with(end)) found = fault;
       }
     }

@@ -12,9 +12,9 @@ const Metric* find_metric(std::string_view id) noexcept {
 }
 
 std::string_view name(SampleStatus status) noexcept {
-  constexpr std::string_view kNames[] = {"ok",     "stale", "pending",   "not_supported",
-                                         "not_permitted", "absent", "lost", "suspended",
-                                         "implausible",   "error"};
+  constexpr std::string_view kNames[] = {
+      "ok",     "stale", "pending",   "not_supported", "not_permitted",
+      "absent", "lost",  "suspended", "implausible",   "error"};
   static_assert(std::size(kNames) == kSampleStatuses);
   const auto index = static_cast<std::size_t>(status);
   return index < kSampleStatuses ? kNames[index] : "error";

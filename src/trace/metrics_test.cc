@@ -24,7 +24,8 @@ TEST(Metrics, AreFoundByIdAtCompileTimeAndAtRunTime) {
 
 TEST(Metrics, EveryStatusAndKindHasAWord) {
   std::set<std::string_view> words;
-  for (std::size_t i = 0; i < kSampleStatuses; ++i) words.insert(name(static_cast<SampleStatus>(i)));
+  for (std::size_t i = 0; i < kSampleStatuses; ++i)
+    words.insert(name(static_cast<SampleStatus>(i)));
   EXPECT_EQ(words.size(), kSampleStatuses);
   words.clear();
   for (std::size_t i = 0; i < kEntityKinds; ++i) words.insert(name(static_cast<EntityKind>(i)));
