@@ -79,7 +79,7 @@ ProbeState DrmProbe::open(Board& board) {
   if (devices_.empty()) {
     return {ProbeState::Kind::absent, vendor_.none, ""};
   }
-  if (asks_processes_) processes_.find(devices_);
+  if (asks_processes_) processes_.find(devices_, true);
   return {};
 }
 

@@ -65,15 +65,15 @@ int Processes::read_file(const char* path, std::span<char> buffer,
   return 0;
 }
 
-void Processes::find(const Devices& devices) noexcept {
-  visits_ = 0;
+void Processes::find(const Devices& devices, bool thorough) noexcept {
+  visits_left_ = thorough ? 32 * kMaxVisits : kMaxVisits;
   find_tree();
   drop_if_stale();
   tree_ = Tree::gone;
   for (std::size_t i = 0; i < member_count_; ++i) {
     look_into(members_[i].pid, members_[i].parent, true, devices);
   }
-  if (everybody_) sweep(devices);
+  if (everybody_) sweep(devices, thorough ? 64 * kSweep : kSweep);
 }
 
 void Processes::find_tree() noexcept {
@@ -86,7 +86,7 @@ void Processes::find_tree() noexcept {
     if (!make_path(path, "%s/%u/task", options_.proc_root.c_str(), pid)) return;
     numbers_in(path, [&](std::uint32_t thread) noexcept {
       add_children(pid, thread);
-      return ++visits_ < kMaxVisits;
+      return visits_left_ > 0 && --visits_left_ > 0;
     });
   }
 }
@@ -143,7 +143,8 @@ void Processes::look_into(std::uint32_t pid, std::uint32_t parent, bool in_tree,
   file.parent = parent;
   file.in_tree = in_tree;
   const int error = numbers_in(path, [&](std::uint32_t fd) noexcept {
-    if (++visits_ > kMaxVisits || file_count_ == kMaxFiles) return false;
+    if (visits_left_ == 0 || file_count_ == kMaxFiles) return false;
+    visits_left_--;
     if (!may_ask(pid, fd, devices)) return true;
     char buffer[8192];
     Fdinfo info;
@@ -207,13 +208,13 @@ void Processes::identify(DrmFile& file) noexcept {
   }
 }
 
-void Processes::sweep(const Devices& devices) noexcept {
+void Processes::sweep(const Devices& devices, std::size_t most) noexcept {
   std::size_t seen = 0;
   std::uint32_t last = cursor_;
   bool more = false;
   numbers_in(options_.proc_root.c_str(), [&](std::uint32_t pid) noexcept {
     if (pid <= cursor_ || in_tree(pid)) return true;
-    more = seen == kSweep || visits_ > kMaxVisits;
+    more = seen == most || visits_left_ == 0;
     if (more) return false;
     seen++;
     last = std::max(last, pid);

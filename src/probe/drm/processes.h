@@ -43,8 +43,8 @@ class Processes {
   // `everybody`: look at processes outside the tree too, some at each find().
   Processes(const ProbeOptions& options, bool everybody, base::Files& files);
 
-  // Only devices that are awake are asked about.
-  void find(const Devices& devices) noexcept;
+  // Only devices that are awake are asked about. `thorough`: without the limits of one tick.
+  void find(const Devices& devices, bool thorough = false) noexcept;
   // Reads the fdinfo of a file that find() found. False: it is closed, or of another device now.
   bool read(const DrmFile& file, const Devices& devices, std::span<char> buffer,
             Fdinfo& info) noexcept;
@@ -64,7 +64,7 @@ class Processes {
   void look_into(std::uint32_t pid, std::uint32_t parent, bool in_tree,
                  const Devices& devices) noexcept;
   bool may_ask(std::uint32_t pid, std::uint32_t fd, const Devices& devices) const noexcept;
-  void sweep(const Devices& devices) noexcept;
+  void sweep(const Devices& devices, std::size_t most) noexcept;
   void drop_pid(std::uint32_t pid) noexcept;
   void identify(DrmFile& file) noexcept;
   int read_file(const char* path, std::span<char> buffer, std::string_view& text) noexcept;
@@ -77,7 +77,7 @@ class Processes {
   std::size_t member_count_ = 0;
   std::array<DrmFile, kMaxFiles> files_{};
   std::size_t file_count_ = 0;
-  std::size_t visits_ = 0;
+  std::size_t visits_left_ = 0;
   std::uint32_t cursor_ = 0;  // the pid at which the last sweep ended
   Tree tree_ = Tree::gone;
 };
