@@ -42,8 +42,8 @@ Clients::Client* Clients::find_or_add(const DrmFile& file, const Fdinfo& info) n
 void Clients::note(const DrmFile& file, const Fdinfo& info, bool unified) noexcept {
   Client* const client = find_or_add(file, info);
   if (client == nullptr) return;
-  // Shared by two processes: it belongs to the watched one, else to whom it was first seen with.
-  if (file.in_tree && !client->file.in_tree) client->file = file;
+  // Shared by two processes: it belongs to the watched one, else to the first.
+  if (!client->seen || (file.in_tree && !client->file.in_tree)) client->file = file;
   if (client->seen) return;
   client->seen = true;
   client->has_memory = info.local_bytes || info.shared_bytes;

@@ -110,8 +110,11 @@ void GpuDevice::sample(Tier tier, std::int64_t now_ns, Board& board) noexcept {
 }
 
 bool GpuDevice::check_awake(Tier tier, std::int64_t now_ns, Board& board) noexcept {
-  // A removed folder leaves open files readable in a tree that is not the kernel's own.
-  if (tier == Tier::normal && notice_loss(ENOENT, now_ns, board)) return false;
+  // In a tree that is not the kernel's own, files stay readable after their folder has gone.
+  if (tier == Tier::normal && ::access(presence_.c_str(), F_OK) != 0) {
+    lose(now_ns, board);
+    return false;
+  }
   char buffer[64];
   std::string_view text;
   const int error = runtime_status_.read(buffer, text);

@@ -167,6 +167,20 @@ TEST_F(DrmDevice, IsLostWhenItsFolderGoes) {
   EXPECT_EQ(rig.value("clock_core_mhz"), 2400);
 }
 
+TEST_F(DrmDevice, IsLostWhenItsFilesCannotBeFound) {
+  TestRig rig = amd();
+  rig.tick();
+  files.add("gpu_busy_percent", failing(ENOENT));
+  rig.tick();
+  EXPECT_EQ(rig.status("busy_ratio"), SampleStatus::absent) << "one file alone is not the device";
+  EXPECT_EQ(rig.events("device_lost"), 0);
+  Fault gone = failing(ENOENT);
+  gone.on_open = true;
+  files.add("device/uevent", gone);
+  rig.tick();
+  EXPECT_EQ(rig.events("device_lost"), 1);
+}
+
 TEST_F(DrmDevice, OneLostGpuDoesNotTakeTheOtherAlong) {
   tree.write_amd_discrete();
   std::filesystem::rename(tree.path("sys/class/drm/card0"), tree.path("sys/class/drm/card1"));

@@ -116,14 +116,17 @@ void DrmProbe::sample(Tier tier, std::int64_t now_ns, Board& board) noexcept {
 
 void DrmProbe::read_processes(Board& board) noexcept {
   clients_.begin(now_ns_);
-  for (std::size_t i = processes_.files().size(); i-- > 0;) {
+  // In the order of the tree: a client that a child inherited is its parent's.
+  for (std::size_t i = 0; i < processes_.files().size();) {
     const DrmFile& file = processes_.files()[i];
     const GpuDevice& device = *devices_[file.device];
-    if (device.state() != GpuDevice::State::awake) continue;
     char buffer[8192];
     Fdinfo info;
-    if (processes_.read(file, devices_, buffer, info)) {
+    if (device.state() != GpuDevice::State::awake) {
+      i++;
+    } else if (processes_.read(file, devices_, buffer, info)) {
       clients_.note(file, info, device.unified());
+      i++;
     } else {
       processes_.drop(i);
     }
