@@ -53,8 +53,8 @@ class Board {
  public:
   virtual ~Board() = default;
 
-  // From open() and rescan() only. The number of the entity; the old one if `entity.id` is known
-  // (then name and facts are replaced).
+  // These two allocate: from open(), or when something new is found. The number of the entity; the
+  // old one if `entity.id` is known (then name and facts are replaced).
   virtual std::uint32_t add_entity(const Entity& entity) = 0;
   // The number of the series; the old one if this entity has that metric already. `metric` must
   // outlive the sampler: take it from all_metrics() or make it static.
@@ -126,8 +126,10 @@ struct SamplerOptions;
 
 // A probe whose work is done by another process, so that a vendor's library that crashes or hangs
 // takes nobody along. `command` must call serve_probes() with its stdout as `fd`. When it dies its
-// entities are lost, and it is started again, later each time.
-std::unique_ptr<Probe> make_remote_probe(std::vector<std::string> command);
+// entities are lost, and it is started again, later each time. open() waits for its first words at
+// most `patience_ns`; what comes later is taken in when it comes.
+std::unique_ptr<Probe> make_remote_probe(std::vector<std::string> command,
+                                         std::int64_t patience_ns = 300'000'000);
 // The other side: opens those probes, writes what they read to `fd` until nobody reads it, and
 // returns an exit code.
 int serve_probes(const std::vector<std::string>& names, const ProbeOptions& options,

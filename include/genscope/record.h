@@ -26,11 +26,14 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 
 #include <genscope/internal/hot.h>
+#include <genscope/sample.h>
 
 namespace genscope {
 
@@ -121,6 +124,19 @@ struct RecorderStats {
   std::uint64_t lost_records = 0;   // events, counters, arguments and detached ends, likewise
   std::uint64_t bytes_written = 0;  // in this process's trace so far
   std::uint64_t threads = 0;        // that have recorded
+};
+
+// What a framework's caching allocator says of one device, in bytes; leave out what it does not
+// tell. requested <= allocated <= active <= reserved.
+struct AllocatorStats {
+  std::string_view device = "gpu";               // "cuda:0", or the id of a GPU as probes give it
+  std::optional<std::uint64_t> requested_bytes;  // asked for by the program
+  std::optional<std::uint64_t> allocated_bytes;  // the same, rounded up to blocks
+  std::optional<std::uint64_t> active_bytes;     // and what is freed but awaits a stream
+  std::optional<std::uint64_t> reserved_bytes;   // held from the driver, cache included
+  std::optional<std::uint64_t> inactive_split_bytes;  // free, but in segments that are in use
+  std::optional<std::uint64_t> retries;               // allocations that first emptied the cache
+  std::optional<std::uint64_t> ooms;                  // allocations that failed
 };
 
 }  // namespace genscope

@@ -8,9 +8,9 @@
 
 #include <genscope/version.h>
 
+#include "base/suggest.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
-#include "cli/suggest.h"
 
 namespace genscope::cli {
 namespace {
@@ -42,7 +42,7 @@ std::string explain_unknown(const CLI::App& app) {
     for (const CLI::App* command : app.get_subcommands({})) known.push_back(command->get_name());
   }
   const char* what = is_option ? "unknown option" : is_command ? "unknown command" : "unexpected";
-  const std::string meant = nearest(word, known);
+  const std::string meant = base::nearest(word, known);
   return fmt::format("{} '{}'{}", what, word,
                      meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant));
 }

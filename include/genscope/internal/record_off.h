@@ -44,6 +44,8 @@ inline void event(Site&, Args = {}) noexcept {}
 constexpr void event(Handle, std::string_view, Args = {}) noexcept {}
 constexpr void counter(std::string_view, double) noexcept {}
 inline void counter(Site&, double) noexcept {}
+inline void allocator_stats(const AllocatorStats&) noexcept {}
+inline std::unique_ptr<SampleSink> make_recording_sink() { return nullptr; }
 constexpr void name_thread(std::string_view) noexcept {}
 constexpr void set_enabled(bool) noexcept {}
 constexpr bool enabled() noexcept { return false; }

@@ -72,6 +72,12 @@ void event(Handle span, std::string_view name, Args args = {}) noexcept;
 void counter(std::string_view name, double value) noexcept;
 void counter(Site& site, double value) noexcept;
 
+// The allocator's figures now: at the end of a stage, or as often as you like.
+void allocator_stats(const AllocatorStats& stats) noexcept;
+
+// Writes what a Sampler reads into the open trace, on the thread that samples. One per Sampler.
+std::unique_ptr<SampleSink> make_recording_sink();
+
 // Names the calling thread in reports. Without it the OS name is used.
 void name_thread(std::string_view name) noexcept;
 

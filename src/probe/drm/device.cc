@@ -148,7 +148,11 @@ void GpuDevice::wake(Board& board) noexcept {
 }
 
 bool GpuDevice::notice_loss(int error, std::int64_t now_ns, Board& board) noexcept {
-  const bool gone = error == ENODEV || (error == ENOENT && ::access(presence_.c_str(), F_OK) != 0);
+  bool gone = error == ENODEV;
+  if (error == ENOENT) {
+    const base::UniqueFd presence(files_.open(presence_.c_str()));
+    gone = !presence.valid();
+  }
   if (gone) lose(now_ns, board);
   return gone;
 }

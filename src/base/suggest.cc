@@ -1,8 +1,8 @@
-#include "cli/suggest.h"
+#include "base/suggest.h"
 
 #include <algorithm>
 
-namespace genscope::cli {
+namespace genscope::base {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   // Three rows of the usual table: two back (for swaps), the last and the present.
@@ -39,4 +39,4 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
   return best;
 }
 
-}  // namespace genscope::cli
+}  // namespace genscope::base

@@ -1,8 +1,8 @@
-#include "cli/suggest.h"
+#include "base/suggest.h"
 
 #include <gtest/gtest.h>
 
-namespace genscope::cli {
+namespace genscope::base {
 namespace {
 
 TEST(Suggest, DistanceCountsSwapsAsOne) {
@@ -22,4 +22,4 @@ TEST(Suggest, OnlyWhatIsNearEnough) {
 }
 
 }  // namespace
-}  // namespace genscope::cli
+}  // namespace genscope::base
