@@ -23,11 +23,7 @@ class FaultPlan final : public base::Files {
     int error = 0;         // errno; 0: no error
     long delay_ms = 0;     // before the read
     bool replace = false;  // give `content` instead of the file's
-<<<<<<< HEAD
-    std::string content;
-=======
     std::string content = {};
->>>>>>> main
     int first = 0;         // from this read of the path on (0 is the first) ...
     int count = kForever;  // ... so many times
     bool on_open = false;  // the error comes from open() instead
