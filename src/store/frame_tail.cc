@@ -44,9 +44,8 @@ std::size_t find_magic(std::span<const std::byte> bytes, std::size_t from) {
 
 }  // namespace
 
-// The number of bytes at the front that are done with.
-std::size_t FrameTail::frames(std::span<const std::byte> bytes,
-                              const std::function<void(const trace::FrameView&)>& on_frame) const {
+FrameTail::Scanned FrameTail::frames(std::span<const std::byte> bytes,
+                                     const OnFrame& on_frame) const {
   constexpr std::size_t kHeader = sizeof(trace::FrameHeader);
   std::size_t at = 0;
   while (at + kHeader <= bytes.size()) {
@@ -54,18 +53,18 @@ std::size_t FrameTail::frames(std::span<const std::byte> bytes,
     std::memcpy(&frame.header, bytes.data() + at, kHeader);
     if (trace::valid(frame.header)) {
       const std::size_t size = frame.header.stored_bytes;
-      if (size > bytes.size() - at - kHeader) return at;
+      if (size > bytes.size() - at - kHeader) return {at};
       frame.payload = bytes.subspan(at + kHeader, size);
       frame.offset = offset_ + at;
       if (base::checksum(frame.payload.data(), size) == frame.header.payload_checksum) {
-        on_frame(frame);
         at += kHeader + size;
+        if (!on_frame(frame)) return {at, true};
         continue;
       }
     }
     at = find_magic(bytes, at + 1);
   }
-  return at;
+  return {at};
 }
 
 bool FrameTail::start(int fd) {
@@ -79,8 +78,7 @@ bool FrameTail::start(int fd) {
   return !foreign_;
 }
 
-void FrameTail::read(std::vector<std::byte>& scratch,
-                     const std::function<void(const trace::FrameView&)>& on_frame) {
+void FrameTail::read(std::vector<std::byte>& scratch, const OnFrame& on_frame) {
   if (foreign_) return;
   const base::UniqueFd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat info {};
@@ -96,9 +94,9 @@ void FrameTail::read(std::vector<std::byte>& scratch,
     const std::size_t got = read_some(fd.get(), offset_, scratch);
     bytes_read_ += got;
     reads_++;
-    const std::size_t done = frames(std::span(scratch).first(got), on_frame);
-    offset_ += done;
-    if (done == 0) return;
+    const Scanned scanned = frames(std::span(scratch).first(got), on_frame);
+    offset_ += scanned.bytes;
+    if (scanned.stopped || scanned.bytes == 0) return;
   }
 }
 

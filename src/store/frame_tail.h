@@ -15,21 +15,26 @@ class FrameTail {
  public:
   explicit FrameTail(std::string path) : path_(std::move(path)) {}
 
-  // `on_frame` gets each new whole frame whose checksums are right; its bytes are valid during the
-  // call. A frame that is still being written waits for the next call, damage is skipped.
-  // `scratch` is memory for the bytes, kept by the caller.
-  void read(std::vector<std::byte>& scratch,
-            const std::function<void(const trace::FrameView&)>& on_frame);
+  // Its bytes are valid during the call; false: no more for now.
+  using OnFrame = std::function<bool(const trace::FrameView&)>;
+  // `on_frame` gets each new whole frame whose checksums are right. A frame that is still being
+  // written waits for the next call, damage is skipped. `scratch` is memory for the bytes.
+  void read(std::vector<std::byte>& scratch, const OnFrame& on_frame);
 
-  const std::string& path() const noexcept { return path_; }
+  // Reads on even if the file has not grown.
+  void look_again() noexcept { seen_bytes_ = 0; }
+
   std::uint64_t bytes_read() const noexcept { return bytes_read_; }
   // Grows whenever bytes are read: frames between two changes were read at one time.
   std::uint64_t reads() const noexcept { return reads_; }
 
  private:
   bool start(int fd);
-  std::size_t frames(std::span<const std::byte> bytes,
-                     const std::function<void(const trace::FrameView&)>& on_frame) const;
+  struct Scanned {
+    std::size_t bytes = 0;  // at the front that are done with
+    bool stopped = false;   // by on_frame
+  };
+  Scanned frames(std::span<const std::byte> bytes, const OnFrame& on_frame) const;
 
   std::string path_;
   std::uint64_t offset_ = 0;      // everything before it is done

@@ -19,8 +19,8 @@ struct SiteInfo {
 
 class Sites {
  public:
-  // `refresh` is called when a number is not known: it was perhaps defined a moment ago.
-  explicit Sites(std::function<void()> refresh) : refresh_(std::move(refresh)) {}
+  // `look_up` is called with a number that is not known, to define it if it can.
+  explicit Sites(std::function<void(std::uint32_t)> look_up) : look_up_(std::move(look_up)) {}
 
   void define(std::uint32_t site, SpanKind kind, std::string_view name) {
     if (site > internal::kFieldMask) return;
@@ -31,10 +31,10 @@ class Sites {
   // Kind none and no name if nobody defined it.
   const SiteInfo& operator[](std::uint32_t site) {
     if (const auto it = sites_.find(site); it != sites_.end()) return it->second;
-    refresh_();
-    const auto it = sites_.find(site);
-    return it != sites_.end() ? it->second : unknown_;
+    look_up_(site);
+    return known(site);
   }
+  bool has(std::uint32_t site) const { return sites_.contains(site); }
   const SiteInfo& known(std::uint32_t site) const {
     const auto it = sites_.find(site);
     return it != sites_.end() ? it->second : unknown_;
@@ -52,7 +52,7 @@ class Sites {
     return 0;
   }
 
-  std::function<void()> refresh_;
+  std::function<void(std::uint32_t)> look_up_;
   std::unordered_map<std::uint32_t, SiteInfo> sites_;
   SiteInfo unknown_;
 };

@@ -25,14 +25,18 @@ std::string this_host() {
 TraceFollower::TraceFollower(std::string folder)
     : folder_(std::move(folder)),
       clock_({}, 1e9),
-      sites_([this] { refresh(); }),
+      sites_([this](std::uint32_t site) { look_up(site); }),
       activity_(sites_, clock_) {}
 
 void TraceFollower::poll(const std::map<unsigned, std::string>& segments,
                          std::vector<std::byte>& scratch) {
   if (closed_) return;
-  if (!identified()) read_files(segments, scratch);  // the first frame says where the rest is
-  // The live buffer first: what is drained meanwhile is then found in the file.
+  segments_ = &segments;
+  peeked_ = false;
+  // The first frame says where the live buffer is, which is read before the rest of the file: what
+  // is drained meanwhile is then found there.
+  if (!identified()) find_header(segments, scratch);
+  if (!identified()) return;
   const std::optional<LiveContent> live = copy_live(Lanes::all);
   in_use_ = live && live->in_use;
   fresh_ = false;
@@ -45,6 +49,17 @@ void TraceFollower::poll(const std::map<unsigned, std::string>& segments,
   if (live) live_lanes(*live, false);
 }
 
+void TraceFollower::find_header(const std::map<unsigned, std::string>& segments,
+                                std::vector<std::byte>& scratch) {
+  for (const auto& [number, path] : segments) {
+    FrameTail(path).read(scratch, [this](const trace::FrameView& f) {
+      if (f.header.type == trace::FrameType::process) identify(f.payload);
+      return !identified();
+    });
+    if (identified()) return;
+  }
+}
+
 void TraceFollower::read_files(const std::map<unsigned, std::string>& segments,
                                std::vector<std::byte>& scratch) {
   for (const auto& [number, path] : segments) {
@@ -54,7 +69,10 @@ void TraceFollower::read_files(const std::map<unsigned, std::string>& segments,
       file_.emplace(path);
       segment_ = number;
     }
-    file_->read(scratch, [this](const trace::FrameView& f) { frame(f); });
+    file_->read(scratch, [this](const trace::FrameView& f) {
+      frame(f);
+      return true;
+    });
   }
 }
 
@@ -63,7 +81,6 @@ void TraceFollower::frame(const trace::FrameView& f) {
   reads_ = file_->reads();
   switch (f.header.type) {
     case trace::FrameType::process:
-      if (!identified()) identify(f.payload);
       break;
     case trace::FrameType::close:
       closed_ = true;
@@ -172,12 +189,45 @@ void TraceFollower::live_lanes(const LiveContent& live, bool in_order) {
   }
 }
 
-// A name that we do not know may have been defined after our copy of the process lane. Once for
-// all that was read at one time: a name is defined before it is used.
-void TraceFollower::refresh() {
-  if (fresh_ || !in_use_) return;
-  fresh_ = true;
-  if (const auto live = copy_live(Lanes::process_only)) live_definitions(*live);
+// A name that we do not know may have been defined after our copy of the process lane: copied
+// again once for all that was read at one time, since a name is defined before it is used. Or its
+// definition was drained, and lies further on in the file.
+void TraceFollower::look_up(std::uint32_t site) {
+  if (!fresh_ && in_use_) {
+    fresh_ = true;
+    if (const auto live = copy_live(Lanes::process_only)) live_definitions(*live);
+  }
+  if (!peeked_ && !sites_.has(site)) {
+    peeked_ = true;
+    peek_definitions();
+  }
+}
+
+void TraceFollower::peek_definitions() {
+  std::vector<std::byte> scratch;
+  trace::Unpacker unpacker;
+  std::vector<trace::OpenSpan> open;
+  const auto look = [&](const trace::FrameView& f) {
+    if (f.header.type != trace::FrameType::chunk || f.header.lane != 0) return true;
+    const std::optional<Chunk> chunk = chunk_of(f);
+    if (!chunk) return true;
+    const auto words = words_of(*chunk, unpacker, open);
+    std::uint64_t ignored = 0;
+    if (!words.ok()) return true;
+    for_each_meta(*words, ignored, [&](const trace::Meta& meta) {
+      const auto* const site = std::get_if<trace::SiteMeta>(&meta);
+      if (site != nullptr) sites_.define(site->id, site->kind, site->name);
+    });
+    return true;
+  };
+  for (const auto& [number, path] : *segments_) {
+    if (file_ && number < segment_) continue;
+    FrameTail ahead = file_ && number == segment_ ? *file_ : FrameTail(path);
+    const std::uint64_t before = ahead.bytes_read();
+    ahead.look_again();
+    ahead.read(scratch, look);
+    file_bytes_ += ahead.bytes_read() - before;
+  }
 }
 
 std::uint64_t TraceFollower::bytes_read() const noexcept {

@@ -48,6 +48,8 @@ class TraceFollower {
     double ticks_per_second = 1e9;
   };
 
+  void find_header(const std::map<unsigned, std::string>& segments,
+                   std::vector<std::byte>& scratch);
   void read_files(const std::map<unsigned, std::string>& segments, std::vector<std::byte>& scratch);
   enum class Lanes : std::uint8_t { all, process_only };
   std::optional<LiveContent> copy_live(Lanes lanes);
@@ -57,7 +59,8 @@ class TraceFollower {
   void define(const trace::Meta& meta);
   void live_definitions(const LiveContent& live);
   void live_lanes(const LiveContent& live, bool in_order);
-  void refresh();
+  void look_up(std::uint32_t site);
+  void peek_definitions();
 
   std::string folder_;
   Header header_;
@@ -67,6 +70,8 @@ class TraceFollower {
   bool in_use_ = false;      // by its recorder, which is alive then
   bool fresh_ = false;       // the definitions are newer than what is being taken
   std::uint64_t reads_ = 0;  // of the file, when they were read
+  bool peeked_ = false;      // ahead for definitions, in this poll
+  const std::map<unsigned, std::string>* segments_ = nullptr;  // during a poll
   std::uint64_t live_bytes_ = 0;
   std::uint64_t file_bytes_ = 0;  // of earlier segments
   std::uint64_t lost_spans_ = 0;  // that the process lane told of

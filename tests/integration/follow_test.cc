@@ -17,7 +17,7 @@ Progress::Process only_process(const Progress& progress) {
 
 void steps(int count) {
   for (int i = 0; i < count; ++i) {
-    const Step step{static_cast<std::uint64_t>(i)};
+    const Step step{i};
     GENSCOPE_SPAN("inside");
   }
 }
@@ -73,7 +73,7 @@ TEST(Follow, ShowsStageStepsAndEta) {
     EXPECT_GE(now.last_stage_seconds, 0.002 * 0.99);
 
     for (int i = 0; i < 20; ++i) {
-      const Step step{static_cast<std::uint64_t>(i)};
+      const Step step{i};
       spin_ns(200'000);
       const Step nested{0};  // a part of the step, not another one
     }
