@@ -112,8 +112,11 @@ Status Output::commit() {
 void clean_up_on_signals() {
   struct sigaction action {};
   action.sa_handler = genscope_cli_on_signal;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  for (const int number : {SIGINT, SIGTERM}) {
+    struct sigaction before {};
+    sigaction(number, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);  // nohup, cmd &
+  }
   std::signal(SIGPIPE, SIG_IGN);  // a sink sees EPIPE instead
 }
 

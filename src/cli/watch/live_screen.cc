@@ -29,7 +29,10 @@ std::array<struct sigaction, kFatal.size()> g_before;
 std::atomic<int> g_fd{-1};
 
 extern "C" void genscope_cli_on_crash(int signal_number) {
-  constexpr std::string_view kGiveBack = "\x1b" "7\x1b[r\x1b" "8\x1b[J";
+  constexpr std::string_view kGiveBack =
+      "\x1b"
+      "7\x1b[r\x1b"
+      "8\x1b[J";
   const int fd = g_fd.exchange(-1);
   if (fd >= 0) {
     [[maybe_unused]] const ssize_t ignored = ::write(fd, kGiveBack.data(), kGiveBack.size());

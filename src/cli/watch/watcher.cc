@@ -59,8 +59,7 @@ std::optional<Ending> Watcher::watch(Telemetry& telemetry, CannotStart& why) {
 // Without reaping it: its last figures are still to be read.
 bool Watcher::ended() const {
   siginfo_t info{};
-  const int result =
-      waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
+  const int result = waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
   return (result == 0 && info.si_pid == pid_) || (result < 0 && errno == ECHILD);
 }
 
@@ -90,8 +89,7 @@ void Watcher::handle(const signalfd_siginfo& info) {
     kill(pid_, number);
   }
   if (reaction.kind == Reactions::stop) stop_ourselves();
-  const bool redraw_all =
-      reaction.kind == Reactions::resize || reaction.kind == Reactions::resume;
+  const bool redraw_all = reaction.kind == Reactions::resize || reaction.kind == Reactions::resume;
   if (redraw_all && screen_) {
     screen_->measure();
     screen_->forget();
