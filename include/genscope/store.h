@@ -42,15 +42,16 @@ Status finish_run(const std::string& path, int exit_code);
 struct Progress {
   struct Process {
     std::uint32_t pid = 0;
-    bool alive = false;
-    std::string stage;  // the innermost open stage, load, request, batch or epoch
+    bool alive = false;  // it still records
+    std::string stage;   // the innermost open stage, load, request, batch or epoch
     SpanKind stage_kind = SpanKind::none;
     std::int64_t stage_begin_ns = 0;  // CLOCK_MONOTONIC
-    std::uint64_t steps_done = 0;     // finished steps directly or indirectly in that stage
+    // Finished steps directly or indirectly in that stage; steps within steps are not counted.
+    std::uint64_t steps_done = 0;
     // From an argument of an open span: steps, num_inference_steps, total_steps, total or
     // num_steps.
     std::optional<std::uint64_t> steps_total;
-    std::optional<double> step_seconds;  // median of the last 8 finished steps
+    std::optional<double> step_seconds;  // median of the last 8 finished steps of the stage
     std::optional<double> eta_seconds;   // of the stage; needs both of the above
     std::string last_stage;              // that finished last, and how long it took
     double last_stage_seconds = 0;

@@ -61,4 +61,19 @@ bool JsonObject::flag(const char* key) const {
   return v != nullptr && v->is_boolean() && v->get<bool>();
 }
 
+std::optional<std::string> with_integers(
+    std::string_view text, std::initializer_list<std::pair<const char*, std::int64_t>> values) {
+  // Parsing needs no stack, writing recurses.
+  constexpr int kMaxDepth = 100;
+  bool deep = false;
+  const auto watch = [&](int depth, json::parse_event_t, const json&) {
+    deep |= depth > kMaxDepth;
+    return !deep;
+  };
+  json object = json::parse(text, watch, false);
+  if (deep || !object.is_object()) return std::nullopt;
+  for (const auto& [key, value] : values) object[key] = value;
+  return object.dump();
+}
+
 }  // namespace genscope::base

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace genscope::base {
@@ -32,5 +35,10 @@ class JsonObject {
   std::unique_ptr<Value> value_;
   bool valid_ = false;
 };
+
+// The object `text` with these keys set, the others as they are. Nothing if `text` is not an
+// object, or nested deeper than any document of ours.
+std::optional<std::string> with_integers(
+    std::string_view text, std::initializer_list<std::pair<const char*, std::int64_t>> values);
 
 }  // namespace genscope::base

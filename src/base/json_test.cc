@@ -29,5 +29,20 @@ TEST(JsonObject, IsEmptyForAnythingElse) {
   }
 }
 
+TEST(WithIntegers, SetsAndReplacesAndKeepsTheRest) {
+  const auto text = with_integers(R"({"list": [{"x": null}], "n": 1, "u": 18446744073709551615})",
+                                  {{"n", -2}, {"new", 3}});
+  EXPECT_EQ(text, R"({"list":[{"x":null}],"n":-2,"new":3,"u":18446744073709551615})");
+}
+
+TEST(WithIntegers, RefusesWhatIsNoObjectAndWhatIsTooDeep) {
+  for (const char* text : {"", "[1]", "{", "3", "\xff", "{\"a\":1} x"}) {
+    EXPECT_FALSE(with_integers(text, {{"n", 1}})) << text;
+  }
+  constexpr std::size_t kDeep = 1'000'000;
+  EXPECT_FALSE(
+      with_integers("{\"a\":" + std::string(kDeep, '[') + std::string(kDeep, ']') + "}", {}));
+}
+
 }  // namespace
 }  // namespace genscope::base

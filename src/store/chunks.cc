@@ -26,8 +26,11 @@ bool usable(const trace::FrameHeader& h, std::size_t payload_bytes) {
   return h.codec == trace::Codec::packed;
 }
 
-Chunk to_chunk(const trace::FrameView& frame) {
+}  // namespace
+
+std::optional<Chunk> chunk_of(const trace::FrameView& frame) {
   const trace::FrameHeader& h = frame.header;
+  if (!usable(h, frame.payload.size())) return std::nullopt;
   Chunk chunk;
   chunk.lane = h.lane;
   chunk.seq = h.seq;
@@ -38,6 +41,8 @@ Chunk to_chunk(const trace::FrameView& frame) {
   chunk.payload = frame.payload;
   return chunk;
 }
+
+namespace {
 
 // The process frame, found before anything else is read: it says where the live buffer is.
 std::string first_process_json(const std::vector<std::string>& paths) {
@@ -83,16 +88,15 @@ void scan(std::span<const std::byte> bytes, TraceBytes& out) {
   while (scanner.next(frame)) {
     switch (frame.header.type) {
       case trace::FrameType::chunk:
-        if (!usable(frame.header, frame.payload.size())) {
+        if (std::optional<Chunk> chunk = chunk_of(frame); !chunk) {
           out.integrity.bad_frames++;
           out.integrity.bad_bytes += frame.payload.size();
-        } else if (frame.header.lane == 0) {
-          Chunk chunk = to_chunk(frame);
+        } else if (chunk->lane == 0) {
           // Not a numbered chunk, so not a duplicate of one; definitions may come in any order.
-          if ((frame.header.flags & trace::kFrameSnapshot) != 0) chunk.lane = kSnapshotLane;
-          out.process_lane.push_back(chunk);
+          if ((frame.header.flags & trace::kFrameSnapshot) != 0) chunk->lane = kSnapshotLane;
+          out.process_lane.push_back(*chunk);
         } else {
-          out.lanes.push_back(to_chunk(frame));
+          out.lanes.push_back(*chunk);
         }
         break;
       case trace::FrameType::close:

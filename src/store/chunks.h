@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -21,9 +22,11 @@ struct Chunk {
   std::uint32_t lane = 0;
   std::uint32_t seq = 0;
   std::uint64_t base_tick = 0;
-  std::uint32_t words = 0;
+  std::uint32_t words = 0;  // in all, also of those that were left out
   trace::Codec codec = trace::Codec::raw;
-  bool from_live = false;  // no open stack is known
+  bool from_live = false;        // no open stack is known
+  bool still_open = false;       // live: its thread may add words
+  std::uint32_t first_word = 0;  // live: those before it were left out
   std::uint32_t open_spans = 0;
   std::span<const std::byte> payload;  // open stack, then words or packed words
 };
@@ -38,11 +41,22 @@ struct LiveContent {
   std::vector<Chunk> chunks;
   std::vector<Loss> losses;
   bool in_use = false;  // the recorder holds its lock: it is alive
+  std::uint64_t bytes_read = 0;
 };
+
+// How many words of a chunk the caller has, or that it wants none of it.
+inline constexpr std::uint32_t kNotWanted = 0xFFFFFFFF;
+using KnownWords = std::function<std::uint32_t(std::uint32_t lane, std::uint32_t seq)>;
 
 // Copies what the live file holds, also while its process writes on. Chunks that are recycled
 // during the copy are left out: they are in the trace file by then, so read that afterwards.
-Result<LiveContent> read_live(const std::string& path, const std::string& trace_id);
+// With `known`, words that the caller has are left out; a chunk without new ones still comes if it
+// is filled, so that the caller learns that there are no more.
+Result<LiveContent> read_live(const std::string& path, const std::string& trace_id,
+                              const KnownWords& known = {});
+
+// The chunk of a chunk frame; nothing if its sizes contradict each other.
+std::optional<Chunk> chunk_of(const trace::FrameView& frame);
 
 // What a trace's files and live buffer contain; owns the bytes that the chunks view.
 struct TraceBytes {

@@ -2,8 +2,6 @@
 
 #include <cstring>
 
-#include "genscope/internal/word.h"
-
 namespace genscope::store {
 
 std::uint32_t& NameIndex::slot(std::uint32_t site) {
@@ -69,21 +67,7 @@ Definitions read_definitions(const std::vector<Chunk>& chunks, NameIndex& names,
       integrity.bad_bytes += chunk.payload.size();
       continue;
     }
-    for (std::size_t i = 0; i < words->size();) {
-      const std::uint64_t head = (*words)[i];
-      const std::uint64_t n = internal::payload_words(head);
-      if (internal::op_of(head) != internal::Op::meta || n > words->size() - i - 1) {
-        integrity.bad_words++;
-        i++;
-        continue;
-      }
-      if (const auto meta = trace::decode(head, words->subspan(i + 1, n))) {
-        take(*meta);
-      } else {
-        integrity.bad_words++;
-      }
-      i += 1 + n;
-    }
+    for_each_meta(*words, integrity.bad_words, take);
   }
   return out;
 }

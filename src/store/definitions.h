@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "genscope/internal/word.h"
 #include "genscope/trace.h"
 #include "store/chunks.h"
 #include "store/clock_map.h"
@@ -43,6 +44,26 @@ struct Definitions {
   std::vector<base::ClockSnapshot> clocks;
   std::vector<trace::LossMeta> losses;
 };
+
+// Calls `take` for each meta record; counts what is none.
+template <class Take>
+void for_each_meta(std::span<const std::uint64_t> words, std::uint64_t& bad_words, Take take) {
+  for (std::size_t i = 0; i < words.size();) {
+    const std::uint64_t head = words[i];
+    const std::uint64_t n = internal::payload_words(head);
+    if (internal::op_of(head) != internal::Op::meta || n > words.size() - i - 1) {
+      bad_words++;
+      i++;
+      continue;
+    }
+    if (const auto meta = trace::decode(head, words.subspan(i + 1, n))) {
+      take(*meta);
+    } else {
+      bad_words++;
+    }
+    i += 1 + n;
+  }
+}
 
 // Reads all of `chunks`; damaged ones are counted in `integrity`.
 Definitions read_definitions(const std::vector<Chunk>& chunks, NameIndex& names,

@@ -45,9 +45,28 @@ bool read_at(int fd, std::uint64_t offset, void* out, std::size_t size) {
   return true;
 }
 
+// Drops that no chunk tells of yet.
+void read_slots(int fd, std::uint32_t count, LiveContent& content) {
+  std::vector<SlotBytes> block(1024);
+  for (std::uint32_t done = 0; done < count;) {
+    const std::size_t n = std::min<std::size_t>(block.size(), count - done);
+    const std::uint64_t at = trace::kSlotsOffset + std::uint64_t{done} * sizeof(SlotBytes);
+    if (!read_at(fd, at, block.data(), n * sizeof(SlotBytes))) return;
+    content.bytes_read += n * sizeof(SlotBytes);
+    for (std::size_t i = 0; i < n; ++i) {
+      const SlotBytes& slot = block[i];
+      if (slot.number == 0 || slot.lost_spans + slot.lost_records == 0) continue;
+      content.losses.push_back({slot.number, slot.lost_spans, slot.lost_records,
+                                slot.lost_first_tick, slot.lost_last_tick});
+    }
+    done += static_cast<std::uint32_t>(n);
+  }
+}
+
 }  // namespace
 
-Result<LiveContent> read_live(const std::string& path, const std::string& trace_id) {
+Result<LiveContent> read_live(const std::string& path, const std::string& trace_id,
+                              const KnownWords& known) {
   const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return base::errno_error("cannot open", path, errno);
   const auto bad = [&](const char* what) {
@@ -74,16 +93,7 @@ Result<LiveContent> read_live(const std::string& path, const std::string& trace_
   LiveContent content;
   // The recorder holds an exclusive lock for as long as it lives, and has not called exec.
   content.in_use = ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  for (std::uint32_t i = 0; i < header.lane_slots; ++i) {
-    SlotBytes slot{};
-    if (!read_at(fd.get(), trace::kSlotsOffset + std::uint64_t{i} * sizeof slot, &slot,
-                 sizeof slot)) {
-      break;
-    }
-    if (slot.number == 0 || slot.lost_spans + slot.lost_records == 0) continue;
-    content.losses.push_back({slot.number, slot.lost_spans, slot.lost_records, slot.lost_first_tick,
-                              slot.lost_last_tick});
-  }
+  read_slots(fd.get(), header.lane_slots, content);
   const std::uint64_t capacity = header.chunk_bytes - sizeof(ChunkBytes);
   const auto place = [&](std::uint32_t i) {
     return header.chunk_offset + std::uint64_t{i} * header.chunk_bytes;
@@ -92,29 +102,36 @@ Result<LiveContent> read_live(const std::string& path, const std::string& trace_
   // How far each lane is now. A thread that writes on while we copy may open later chunks in
   // places that we have passed and in places that we have not: those are for the next reading.
   std::unordered_map<std::uint32_t, std::uint32_t> newest;
+  std::vector<std::uint32_t> used_places;
   for (std::uint32_t i = 0; i < header.chunk_count; ++i) {
     ChunkBytes chunk{};
     if (!read_at(fd.get(), place(i), &chunk, sizeof chunk)) break;
     if (!in_use(chunk)) continue;
+    used_places.push_back(i);
     std::uint32_t& seq = newest[chunk.lane];
     seq = std::max(seq, chunk.seq);
   }
-  for (std::uint32_t i = 0; i < header.chunk_count; ++i) {
+  content.bytes_read += std::uint64_t{header.chunk_count} * sizeof(ChunkBytes);
+  for (const std::uint32_t i : used_places) {
     const std::uint64_t at = place(i);
     ChunkBytes before{}, after{};
     if (!read_at(fd.get(), at, &before, sizeof before)) break;
-    const auto known = newest.find(before.lane);
-    if (!in_use(before) || known == newest.end() || before.seq > known->second) continue;
+    const auto last = newest.find(before.lane);
+    if (!in_use(before) || last == newest.end() || before.seq > last->second) continue;
     const std::uint64_t used = before.tail - before.data;
     if (used == 0 || used > capacity || used % 8 != 0 || before.lane > internal::kMaxLane ||
         before.seq > internal::kMaxChunkSeq) {
       continue;
     }
-    std::vector<std::uint64_t> words(used / 8);
-    if (!read_at(fd.get(), at + sizeof before, words.data(), used) ||
+    const std::uint64_t first = known ? known(before.lane, before.seq) : 0;
+    const bool news = first < used / 8 || (first == used / 8 && before.state == kFilled);
+    if (!news) continue;
+    std::vector<std::uint64_t> words(used / 8 - first);
+    if (!read_at(fd.get(), at + sizeof before + first * 8, words.data(), words.size() * 8) ||
         !read_at(fd.get(), at, &after, sizeof after)) {
       break;
     }
+    content.bytes_read += words.size() * 8;
     const bool same = after.cycle == before.cycle && after.lane == before.lane &&
                       after.seq == before.seq && after.state != 0;
     if (!same) continue;
@@ -125,6 +142,8 @@ Result<LiveContent> read_live(const std::string& path, const std::string& trace_
     chunk.base_tick = before.base;
     chunk.words = static_cast<std::uint32_t>(used / 8);
     chunk.from_live = true;
+    chunk.still_open = before.state == kOpen;
+    chunk.first_word = static_cast<std::uint32_t>(first);
     content.chunks.push_back(chunk);
   }
   for (std::size_t i = 0; i < content.chunks.size(); ++i) {

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "genscope/store.h"
+#include "store/manifest.h"
 #include "store/segments.h"
 
 namespace genscope {
@@ -11,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 void read_manifest(const std::string& path, Run& run) {
-  auto text = base::read_file(path, 16 << 20);
+  auto text = base::read_file(path, store::kMaxManifestBytes);
   if (!text.ok()) {
     run.notes.push_back("no manifest: " + text.error().message);
     return;
@@ -63,7 +64,7 @@ Result<Run> read_run(const std::string& path) {
     return Error{ErrorCode::not_found,
                  path + " holds no trace (trace-*.gst): is it a run directory?"};
   }
-  read_manifest(path + "/run.json", run);
+  read_manifest(store::manifest_path(path), run);
   std::string first_error;
   for (const std::string& file : traces) {
     Result<Trace> trace = read_trace(file);

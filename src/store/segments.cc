@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <map>
 #include <optional>
 
 namespace genscope::store {
@@ -32,9 +31,10 @@ std::optional<SegmentName> parse(const std::string& file_name) {
   return out;
 }
 
-// stem -> number -> path
-std::map<std::string, std::map<unsigned, std::string>> scan(const fs::path& folder) {
-  std::map<std::string, std::map<unsigned, std::string>> found;
+}  // namespace
+
+TraceFiles trace_files(const std::string& folder) {
+  TraceFiles found;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     if (const auto name = parse(it->path().filename().string())) {
@@ -44,8 +44,6 @@ std::map<std::string, std::map<unsigned, std::string>> scan(const fs::path& fold
   return found;
 }
 
-}  // namespace
-
 std::vector<std::string> segments_of(const std::string& path) {
   const fs::path p(path);
   const auto name = parse(p.filename().string());
@@ -53,7 +51,7 @@ std::vector<std::string> segments_of(const std::string& path) {
   fs::path folder = p.parent_path();
   if (folder.empty()) folder = ".";
   std::vector<std::string> out;
-  auto found = scan(folder);
+  TraceFiles found = trace_files(folder.string());
   for (const auto& [number, file] : found[name->stem]) out.push_back(file);
   if (out.empty()) out.push_back(path);
   return out;
@@ -61,7 +59,7 @@ std::vector<std::string> segments_of(const std::string& path) {
 
 std::vector<std::string> traces_in(const std::string& folder) {
   std::vector<std::string> out;
-  for (const auto& [stem, segments] : scan(folder)) out.push_back(segments.begin()->second);
+  for (const auto& [stem, segments] : trace_files(folder)) out.push_back(segments.begin()->second);
   return out;
 }
 

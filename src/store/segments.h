@@ -1,6 +1,7 @@
 // Which files make up a trace: "trace-7-0.gst", then "trace-7-0.1.gst", ...
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,10 @@
 #include "genscope/trace.h"
 
 namespace genscope::store {
+
+// The trace files in `folder`: stem ("trace-7-0") -> number of the segment -> path.
+using TraceFiles = std::map<std::string, std::map<unsigned, std::string>>;
+TraceFiles trace_files(const std::string& folder);
 
 // The existing segments of the trace that `path` is one of, oldest first; `path` itself if it
 // does not follow our naming.

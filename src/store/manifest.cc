@@ -1,0 +1,138 @@
+#include "store/manifest.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <ctime>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "genscope/store.h"
+#include "genscope/version.h"
+
+namespace genscope::store {
+namespace {
+
+constexpr std::size_t kMaxCommandBytes = 64 << 10;
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+std::string without_slashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::string folder_of(const RunRequest& request) {
+  if (!request.out.empty()) return without_slashes(request.out);
+  const char* const out = std::getenv("GENSCOPE_OUT");
+  return out != nullptr && *out != '\0' ? without_slashes(out) : "genscope-runs";
+}
+
+// What the run is called if nobody says: its program.
+std::string name_of(const RunRequest& request) {
+  if (!request.name.empty()) return request.name;
+  const std::string program =
+      request.command.empty() ? "" : last_part(without_slashes(request.command.front()));
+  return program.empty() ? "run" : program;
+}
+
+// Folders that cannot be made are the user's to choose again.
+Error with_remedy(Error error) {
+  error.message += "; choose another folder with --out or GENSCOPE_OUT";
+  return error;
+}
+
+Result<std::string> make_folder(const std::string& out, const std::string& name) {
+  if (Status made = base::make_directories(out); !made.ok()) return with_remedy(made.error());
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  std::array<char, 32> stamp{};
+  std::strftime(stamp.data(), stamp.size(), "%Y%m%d-%H%M%S", &local);
+  const std::string stem = out + "/" + stamp.data() + "-" + base::file_name_from(name, 40) + "-" +
+                           std::to_string(::getpid());
+  for (int i = 0;; ++i) {
+    const std::string path = i == 0 ? stem : stem + "-" + std::to_string(i);
+    if (::mkdir(path.c_str(), 0755) == 0) return path;
+    if (errno != EEXIST || i > 10'000) {
+      return with_remedy(base::errno_error("cannot create folder", path, errno));
+    }
+  }
+}
+
+std::string command_json(const std::vector<std::string>& command) {
+  std::string out = "[";
+  for (const std::string& part : command) {
+    if (out.size() > 1) out += ',';
+    out += base::json_quote(part);
+    if (out.size() > kMaxCommandBytes) break;
+  }
+  return out + "]";
+}
+
+std::string manifest_json(const std::string& id, const RunRequest& request) {
+  const auto text = [](const char* key, const std::string& value) {
+    return base::json_quote(key) + ":" + base::json_quote(value) + ",";
+  };
+  return "{" + text("schema", "genscope.run/1") + text("id", id) + text("name", name_of(request)) +
+         "\"started_unix_ns\":" + std::to_string(base::realtime_ns()) + "," +
+         text("host", host_name()) + "\"command\":" + command_json(request.command) + "," +
+         "\"version\":" + base::json_quote(GENSCOPE_VERSION_STRING) + "}\n";
+}
+
+}  // namespace
+}  // namespace genscope::store
+
+namespace genscope {
+
+Result<std::string> create_run(const RunRequest& request) {
+  std::string path = store::without_slashes(request.path);
+  if (path.empty()) {
+    Result<std::string> made =
+        store::make_folder(store::folder_of(request), store::name_of(request));
+    if (!made.ok()) return made.error();
+    path = std::move(*made);
+  } else if (Status made = base::make_directories(path); !made.ok()) {
+    return store::with_remedy(made.error());
+  }
+  const std::string manifest = store::manifest_path(path);
+  const Result<bool> created =
+      base::create_file(manifest, store::manifest_json(store::last_part(path), request));
+  if (!created.ok()) return store::with_remedy(created.error());
+  if (!*created) {
+    return Error{ErrorCode::invalid_argument,
+                 manifest + " exists: " + path + " is a run already; choose another folder"};
+  }
+  return path;
+}
+
+Status finish_run(const std::string& path, int exit_code) {
+  const std::string manifest = store::manifest_path(store::without_slashes(path));
+  const Result<std::string> before = base::read_file(manifest, store::kMaxManifestBytes);
+  if (!before.ok()) {
+    Error error = before.error();
+    error.message += "; the run has no manifest to note the exit code in: make it with create_run";
+    return error;
+  }
+  const auto after = base::with_integers(
+      *before, {{"exit_code", exit_code}, {"finished_unix_ns", base::realtime_ns()}});
+  if (!after) {
+    return Error{ErrorCode::bad_data, manifest +
+                                          " is not a JSON object, so the exit code was not noted "
+                                          "in it; delete it, the traces beside it stay readable"};
+  }
+  return base::write_file(manifest, *after + "\n");
+}
+
+}  // namespace genscope
