@@ -7,14 +7,18 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
-#include <climits>
+#include <cmath>
 #include <csignal>
+#include <filesystem>
+
+#include <genscope/config.h>
 
 #include "cli/command.h"
 
 namespace genscope::cli {
 namespace {
+
+const CLI::Range kPeriod(0.0, 3'600'000.0);
 
 class ProbeChild final : public Command {
  public:
@@ -32,13 +36,18 @@ class ProbeChild final : public Command {
     app.add_flag("!--no-gpu-power", options_.gpu_power);
     app.add_flag("!--no-gpu-processes", options_.gpu_processes);
     app.add_flag("--gpu-counters", options_.gpu_counters);
-    app.add_option("--fast-ns", sampling_.fast_ns)->check(CLI::PositiveNumber);
-    app.add_option("--normal-ns", sampling_.normal_ns)->check(CLI::PositiveNumber);
-    app.add_option("--slow-ns", sampling_.slow_ns)->check(CLI::PositiveNumber);
+    app.add_option("--interval", fast_ms_, "Period of the fast tier in ms")->check(kPeriod);
+    app.add_option("--normal", normal_ms_, "Of the normal tier; 0: 1 s or the interval")
+        ->check(kPeriod);
+    app.add_option("--slow", slow_ms_, "Of the slow tier; 0: 5 s or the interval")->check(kPeriod);
     app.add_option("--budget", sampling_.budget_ratio)->check(CLI::Range(0.0, 64.0));
   }
 
   Result<int> run(const Globals&) override {
+    const TierPeriods usual = periods(fast_ms_ / 1e3);
+    sampling_.fast_ns = usual.fast_ns;
+    sampling_.normal_ns = normal_ms_ > 0 ? std::llround(normal_ms_ * 1e6) : usual.normal_ns;
+    sampling_.slow_ns = slow_ms_ > 0 ? std::llround(slow_ms_ * 1e6) : usual.slow_ns;
     // Keys are for the parent: it closes the pipe when it wants us gone.
     std::signal(SIGINT, SIG_IGN);
     std::signal(SIGQUIT, SIG_IGN);
@@ -50,15 +59,19 @@ class ProbeChild final : public Command {
  private:
   std::vector<std::string> probes_;
   int pid_ = 0;
+  double fast_ms_ = 100, normal_ms_ = 0, slow_ms_ = 0;
   ProbeOptions options_ = probe_options_from_environment();
   SamplerOptions sampling_;
 };
 
 std::string own_path() {
-  std::array<char, PATH_MAX> path;
-  const ssize_t size = readlink("/proc/self/exe", path.data(), path.size());
-  return size > 0 ? std::string(path.data(), static_cast<std::size_t>(size)) : "genscope";
+  std::error_code failed;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", failed);
+  // After an upgrade the link says "... (deleted)"; the link itself still opens.
+  return failed || !std::filesystem::exists(path, failed) ? "/proc/self/exe" : path.string();
 }
+
+std::string ms(std::int64_t ns) { return fmt::format("{}", static_cast<double>(ns) / 1e6); }
 
 }  // namespace
 
@@ -70,9 +83,9 @@ std::vector<std::string> probe_child_command(const std::vector<std::string>& pro
       "probe-child",
       fmt::format("--probes={}", fmt::join(probes, ",")),
       fmt::format("--pid={}", options.pid > 0 ? options.pid : getpid()),
-      fmt::format("--fast-ns={}", sampling.fast_ns),
-      fmt::format("--normal-ns={}", sampling.normal_ns),
-      fmt::format("--slow-ns={}", sampling.slow_ns),
+      "--interval=" + ms(sampling.fast_ns),
+      "--normal=" + ms(sampling.normal_ns),
+      "--slow=" + ms(sampling.slow_ns),
       fmt::format("--budget={}", sampling.budget_ratio)};
   if (!options.children) command.emplace_back("--no-children");
   if (!options.gpu_memory) command.emplace_back("--no-gpu-memory");
@@ -98,9 +111,18 @@ Result<std::vector<std::unique_ptr<Probe>>> make_probes(const std::vector<std::s
     }
     Result<std::unique_ptr<Probe>> probe = make_probe(name, options);
     if (!probe) return probe.error();
-    probes.push_back(std::move(*probe));
+    probes.push_back(std::move(probe).value());
   }
   return probes;
+}
+
+std::vector<ProbeReport> named_reports(const Sampler& sampler,
+                                       const std::vector<std::string>& names) {
+  std::vector<ProbeReport> reports = sampler.reports();
+  for (std::size_t i = 0; i < std::min(reports.size(), names.size()); ++i) {
+    reports[i].name = names[i];
+  }
+  return reports;
 }
 
 std::vector<std::string> all_probe_names() {

@@ -20,6 +20,11 @@ Result<std::vector<std::unique_ptr<Probe>>> make_probes(const std::vector<std::s
                                                         const ProbeOptions& options,
                                                         const SamplerOptions& sampling);
 
+// The reports of a sampler to which make_probes(names, ...) was added, each under its own name:
+// that of a child is "remote".
+std::vector<ProbeReport> named_reports(const Sampler& sampler,
+                                       const std::vector<std::string>& names);
+
 // The names of all_probes().
 std::vector<std::string> all_probe_names();
 

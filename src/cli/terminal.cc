@@ -20,6 +20,19 @@ int output_width(int fd) {
   return kDefault;
 }
 
+bool output_is_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {  // the first that is set decides
+    const char* value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    const std::string_view locale = value;
+    for (const std::string_view word : {"UTF-8", "utf-8", "UTF8", "utf8"}) {
+      if (locale.find(word) != std::string_view::npos) return true;
+    }
+    return false;
+  }
+  return false;
+}
+
 bool use_color(const std::string& choice, int fd) {
   if (choice != "auto") return choice == "always";
   const char* no_color = std::getenv("NO_COLOR");

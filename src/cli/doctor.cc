@@ -1,0 +1,105 @@
+// genscope doctor
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include <genscope/probe.h>
+
+#include "cli/command.h"
+#include "cli/doctor/findings.h"
+#include "cli/exit_code.h"
+#include "cli/output.h"
+#include "cli/probe_child.h"
+#include "cli/terminal.h"
+
+namespace genscope::cli {
+namespace {
+
+// Quick enough for a few samples of each tier, slow enough that caches are as cold as in a run.
+SamplerOptions sampling() {
+  SamplerOptions options;
+  options.fast_ns = 100'000'000;
+  options.normal_ns = 250'000'000;
+  options.slow_ns = 500'000'000;
+  options.budget_ratio = 1;  // nothing is slowed down while its cost is measured
+  return options;
+}
+
+class Doctor final : public Command {
+ public:
+  const char* name() const override { return "doctor"; }
+  const char* summary() const override { return "Say which probes work here, and what would help"; }
+
+  void add_options(CLI::App& app) override {
+    app.add_flag("--json", json_, "Print one JSON document");
+    app.footer(
+        std::string("Opens every probe, samples for two seconds, and prints for each whether\n"
+                    "it works, is absent, denied or broken, why, the remedy, and what it\n"
+                    "costs. A missing sensor is not a failure: the exit code is 0.\n\n"
+                    "Examples:\n"
+                    "  genscope doctor\n"
+                    "  genscope doctor --json | jq '.probes[] | {name, state, remedy}'\n\n") +
+        kExitCodesHelp);
+  }
+
+  Result<int> run(const Globals& globals) override {
+    const Result<doctor::Findings> findings = examine();
+    if (!findings) return findings.error();
+    Result<Output> output = Output::open("-");
+    if (!output) return output.error();
+    const watch::Look look = {.width = static_cast<std::size_t>(output_width()),
+                              .color = use_color(globals.color),
+                              .unicode = output_is_utf8()};
+    output->sink()(json_ ? doctor::findings_json(*findings)
+                         : doctor::findings_text(*findings, look));
+    return kFine;
+  }
+
+ private:
+  static Result<doctor::Findings> examine() {
+    using namespace std::chrono_literals;
+    constexpr auto kExamined = 2s;
+    ProbeOptions options = probe_options_from_environment();
+    options.pid = getpid();
+    const std::vector<std::string> names = all_probe_names();
+    Result<std::vector<std::unique_ptr<Probe>>> probes = make_probes(names, options, sampling());
+    if (!probes) return probes.error();
+    Sampler sampler(sampling());
+    for (std::unique_ptr<Probe>& probe : *probes) sampler.add(std::move(probe));
+    if (const Status started = sampler.start(); !started) return started.error();
+    std::this_thread::sleep_for(kExamined);
+    doctor::Findings findings;
+    findings.snapshot = sampler.snapshot();
+    findings.probes = with_summaries(named_reports(sampler, names));
+    return findings;
+  }
+
+  // Reports come in the order in which the probes were added: that of all_probes().
+  static std::vector<doctor::ProbeFinding> with_summaries(std::vector<ProbeReport> reports) {
+    const auto known = all_probes();
+    std::vector<doctor::ProbeFinding> findings;
+    for (std::size_t i = 0; i < reports.size(); ++i) {
+      doctor::ProbeFinding finding;
+      finding.report = std::move(reports[i]);
+      if (i < known.size()) {
+        finding.summary = known[i].summary;
+        finding.in_child = known[i].loads_driver_code;
+        // What we measured is the pipe to the child, not the work.
+        if (finding.in_child) std::fill_n(finding.report.tier_cpu_ns, kTiers, 0);
+      }
+      findings.push_back(std::move(finding));
+    }
+    return findings;
+  }
+
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_doctor() { return std::make_unique<Doctor>(); }
+
+}  // namespace genscope::cli

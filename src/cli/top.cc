@@ -1,0 +1,161 @@
+// genscope top
+#include <poll.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+
+#include "cli/command.h"
+#include "cli/exit_code.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "cli/top/json.h"
+#include "cli/top/screen.h"
+#include "cli/top/view.h"
+#include "cli/top/watcher.h"
+
+namespace genscope::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Waits until `end`, or until nobody reads our stdout any more.
+void wait_for_tick(Clock::time_point end) {
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
+    if (left <= 0) return;
+    pollfd output{STDOUT_FILENO, 0, 0};  // POLLERR is reported unasked
+    if (poll(&output, 1, static_cast<int>(left)) > 0) {
+      if ((output.revents & POLLERR) != 0) throw BrokenPipe{};
+      poll(nullptr, 0, static_cast<int>(left));  // a file, or a closed descriptor: the write tells
+    }
+  }
+}
+
+class Top final : public Command {
+ public:
+  const char* name() const override { return "top"; }
+  const char* summary() const override { return "Watch this machine, or a run in progress"; }
+
+  void add_options(CLI::App& app) override {
+    CLI::Option* run =
+        app.add_option("RUN", options_.run, "Run directory: its stages and processes")
+            ->type_name("");
+    app.add_option("--pid", options_.pid, "Show this process and its descendants")
+        ->check(CLI::PositiveNumber.description(""))
+        ->type_name("PID")
+        ->excludes(run);
+    app.add_option("--interval", options_.interval_seconds, "Seconds between updates")
+        ->check(CLI::Range(0.1, 3600.0).description(""))
+        ->type_name("SECONDS")
+        ->capture_default_str();
+    app.add_flag("--once", options_.once, "Print one screen and exit");
+    app.add_flag("--json", json_,
+                 "Print JSON Lines, one object per update; with --once one object");
+    app.footer(
+        std::string(
+            "Without RUN and --pid the processes of this terminal's session are shown, and\n"
+            "those that GPUs list. Nothing that is watched is disturbed. q or Ctrl-C quits.\n\n"
+            "Examples:\n"
+            "  genscope top\n"
+            "  genscope top genscope-runs/20260101-120000-demo-4242\n"
+            "  genscope top --once --json | jq '.gpus[].memory_used_bytes'\n\n") +
+        kExitCodesHelp);
+  }
+
+  Result<int> run(const Globals& globals) override {
+    if (!std::isfinite(options_.interval_seconds)) {
+      return Error{ErrorCode::invalid_argument, "--interval: give a number of seconds"};
+    }
+    if (options_.once) return once(globals);
+    return json_ ? stream() : full_screen(globals);
+  }
+
+ private:
+  static watch::Look look(const Globals& globals, std::size_t width) {
+    return {.width = width, .color = use_color(globals.color), .unicode = output_is_utf8()};
+  }
+
+  Result<int> once(const Globals& globals) {
+    top::Watcher watcher(options_);
+    if (const Status started = watcher.start(); !started) return started.error();
+    Result<Output> output = Output::open("-");
+    if (!output) return output.error();
+    watcher.settle();
+    if (json_) {
+      output->sink()(top::frame_json(watcher.frame()));
+      return kFine;
+    }
+    const auto width = static_cast<std::size_t>(output_width());
+    std::string text;
+    for (const std::string& line :
+         top::frame_lines(watcher.frame(), look(globals, width), 0, false)) {
+      text += line + "\n";
+    }
+    output->sink()(text);
+    return kFine;
+  }
+
+  Result<int> stream() {
+    top::Watcher watcher(options_);
+    if (const Status started = watcher.start(); !started) return started.error();
+    Result<Output> output = Output::open("-");
+    if (!output) return output.error();
+    const Sink sink = output->sink();
+    const auto interval = std::chrono::duration_cast<Clock::duration>(
+        std::chrono::duration<double>(options_.interval_seconds));
+    Clock::time_point next = Clock::now();
+    for (;;) {
+      sink(top::frame_json(watcher.frame()));
+      next = std::max(next + interval, Clock::now());  // late ticks are skipped, not bunched
+      wait_for_tick(next);
+    }
+  }
+
+  Result<int> full_screen(const Globals& globals) {
+    top::Watcher watcher(options_);  // first, so that the terminal is restored before it stops
+    Result<std::unique_ptr<top::Screen>> screen = top::Screen::open();
+    if (!screen) return screen.error();
+    if (const Status started = watcher.start(); !started) return started.error();
+    for (;;) {
+      const top::Frame frame = watcher.frame();
+      const auto shown_at = Clock::now();
+      for (bool tick = false; !tick;) {
+        (*screen)->draw(
+            top::frame_lines(frame, look(globals, (*screen)->columns()), (*screen)->rows(), true));
+        const std::chrono::duration<double> passed = Clock::now() - shown_at;
+        const top::Event event = (*screen)->wait(options_.interval_seconds - passed.count());
+        switch (event.input) {
+          case top::Input::nothing:
+            tick = true;
+            break;
+          case top::Input::key:
+            if (event.key == 'q' || event.key == 'Q') return kFine;
+            break;
+          case top::Input::interrupt:
+            return kInterrupted;
+          case top::Input::terminate:
+            return kTerminated;
+          case top::Input::suspend:
+            (*screen)->suspend();
+            break;
+          case top::Input::resize:
+            break;
+        }
+      }
+    }
+  }
+
+  static constexpr int kTerminated = 128 + SIGTERM;
+
+  top::WatchOptions options_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_top() { return std::make_unique<Top>(); }
+
+}  // namespace genscope::cli

@@ -1,0 +1,127 @@
+#include "genscope/config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/file.h"
+#include "config/fields.h"
+#include "config/yaml.h"
+
+namespace genscope {
+namespace {
+
+using config::error_at;
+using config::YamlEntry;
+using config::YamlValue;
+
+// The settings of the file, those under `profiling:` among them, each name once.
+class Settings {
+ public:
+  explicit Settings(std::string_view file) : file_(file) {}
+
+  Status collect(const YamlValue& root, bool inside_profiling = false) {
+    if (root.kind == YamlValue::Kind::null) return Done{};
+    if (root.kind != YamlValue::Kind::map) {
+      return error_at(
+          file_, root.line,
+          fmt::format("expected settings as `name: value`, found {}", config::describe(root)));
+    }
+    for (const YamlEntry& entry : root.entries) {
+      const auto [place, is_new] = lines_.emplace(entry.name, entry.line);
+      if (!is_new) {
+        return error_at(file_, entry.line,
+                        fmt::format("'{}' is given twice; first in line {}",
+                                    config::printable(entry.name), place->second));
+      }
+      if (entry.name == "profiling" && !inside_profiling) {
+        if (const Status done = collect(entry.value, true); !done) return done;
+      } else {
+        entries_.push_back(&entry);
+      }
+    }
+    return Done{};
+  }
+
+  Result<Config> build() const {
+    Config config;
+    for (const YamlEntry* entry : entries_) {
+      if (entry->name != "preset") continue;
+      Result<Config> start = preset(entry->value.text);
+      if (!start) return error_at(file_, entry->line, start.error().message);
+      config = std::move(start).value();
+    }
+    for (const YamlEntry* entry : entries_) {
+      if (entry->name == "preset") continue;
+      if (const Status done = config::apply(*entry, file_, config); !done) return done.error();
+    }
+    return config;
+  }
+
+ private:
+  std::string_view file_;
+  std::map<std::string_view, int> lines_;
+  std::vector<const YamlEntry*> entries_;
+};
+
+}  // namespace
+
+std::string_view name(ReportFormat format) noexcept {
+  switch (format) {
+    case ReportFormat::text:
+      return "text";
+    case ReportFormat::json:
+      return "json";
+    case ReportFormat::csv:
+      return "csv";
+    case ReportFormat::html:
+      return "html";
+    case ReportFormat::both:
+      return "both";
+  }
+  return "";
+}
+
+Result<Config> parse_config(std::string_view yaml, std::string_view file_name) {
+  const std::string file = config::printable(file_name.empty() ? "settings" : file_name, 4096);
+  const Result<YamlValue> root = config::parse_yaml(yaml, file);
+  if (!root) return root.error();
+  Settings settings(file);
+  if (const Status done = settings.collect(*root); !done) return done.error();
+  return settings.build();
+}
+
+Result<Config> load_config(const std::string& path) {
+  const Result<std::string> text = base::read_file(path, config::kMaxYamlBytes);
+  if (!text) return text.error();
+  return parse_config(*text, path);
+}
+
+std::vector<std::string> probes(const Config& config) {
+  if (!config.enabled) return {};
+  if (!config.probes.empty()) return config.probes;
+  std::vector<std::string> names;
+  if (config.monitor_cpu_usage) names.push_back("process");
+  if (config.monitor_cpu_usage || config.monitor_system_memory) {
+    names.push_back("system");
+    names.push_back("cgroup");
+  }
+  if (config.monitor_cpu_usage) names.push_back("rapl");
+  if (config.monitor_gpu_memory || config.monitor_gpu_utilization ||
+      config.monitor_gpu_temperature || config.monitor_gpu_power) {
+    for (const char* gpu : {"nvml", "amdgpu", "intel"}) names.emplace_back(gpu);
+  }
+  return names;
+}
+
+TierPeriods periods(double interval_seconds) noexcept {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  const bool usable = interval_seconds >= 0.001 && interval_seconds <= 3600;
+  const std::int64_t fast =
+      std::llround((usable ? interval_seconds : Config{}.gpu_monitor_interval) * 1e9);
+  return {fast, std::max(fast, kSecond), std::max(fast, 5 * kSecond)};
+}
+
+}  // namespace genscope
