@@ -109,6 +109,13 @@ Status Output::commit() {
   return Done{};
 }
 
+void keep_standard_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) >= 0) continue;
+    [[maybe_unused]] const int lowest = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  }
+}
+
 void clean_up_on_signals() {
   struct sigaction action {};
   action.sa_handler = genscope_cli_on_signal;

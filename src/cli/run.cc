@@ -15,10 +15,10 @@
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
-#include "cli/probe_child.h"
 #include "cli/terminal.h"
 #include "cli/watch/figures.h"
 #include "cli/watch/gpu_lines.h"
+#include "cli/watch/settings.h"
 #include "cli/watch/watcher.h"
 
 namespace genscope::cli {
@@ -41,13 +41,15 @@ struct Place {
 // The trace of this process: what the probes read.
 class OwnTrace {
  public:
-  explicit OwnTrace(const std::string& run_dir) {
+  using Tags = std::vector<std::pair<std::string, std::string>>;
+  OwnTrace(const std::string& run_dir, const Tags& tags) {
     if (run_dir.empty()) return;
     SessionOptions options;
     options.run_dir = run_dir;
     options.buffer_bytes = 4u << 20;  // a few thousand readings a second at most
     options.quiet = true;             // we say it ourselves, when the screen is free
     session_ = std::make_unique<Session>("genscope", options);
+    for (const auto& [key, value] : tags) session_->arg(key, std::string_view(value));
     sink_ = make_recording_sink();
   }
   SampleSink* sink() const { return sink_.get(); }
@@ -74,23 +76,29 @@ class RunCommand final : public Command {
   void set_tail(std::vector<std::string> words) override { command_ = std::move(words); }
 
   void add_options(CLI::App& app) override {
-    app.add_option("-o,--out", out_, "Folder for the new run directory ($GENSCOPE_OUT)")
+    app.add_option("-o,--out", flags_.out, "Folder for the new run directory ($GENSCOPE_OUT)")
         ->type_name("DIR");
     app.add_option("--run-dir", run_dir_, "The run directory itself, made if missing")
         ->type_name("DIR");
     app.add_option("--name", name_, "Name of the run; default: the program's")->type_name("NAME");
-    app.add_option("--live", live_, "Live block at the bottom of the terminal: auto, always, never")
+    app.add_option("--live", flags_.live,
+                   "Live block at the bottom of the terminal: auto, always or never")
         ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
-        ->type_name("WHEN")
-        ->capture_default_str();
-    app.add_flag("--no-gpu", no_gpu_, "Do not look at GPUs");
-    app.add_option("--probes", probes_, "Only these, separated by commas; see genscope doctor")
+        ->type_name("WHEN");
+    app.add_flag("--no-gpu", flags_.no_gpu, "Do not look at GPUs");
+    app.add_option("--probes", flags_.probes,
+                   "Only these, separated by commas; see genscope doctor")
         ->delimiter(',')
         ->type_name("LIST");
-    app.add_option("--interval", interval_ms_, "Milliseconds between two fast readings")
+    app.add_option("--interval", flags_.interval_ms, "Milliseconds between two fast readings [100]")
         ->check(CLI::Range(10, 60'000).description(""))
-        ->type_name("MS")
-        ->capture_default_str();
+        ->type_name("MS");
+    CLI::Option* config =
+        app.add_option("--config", flags_.config, "Settings file, see docs/config.md")
+            ->type_name("FILE");
+    app.add_option("--preset", flags_.preset, "development, production or debugging")
+        ->type_name("NAME")
+        ->excludes(config);
     app.add_option("--json", json_, "Write the report as JSON to this file at the end")
         ->type_name("FILE");
     app.footer(
@@ -106,59 +114,47 @@ class RunCommand final : public Command {
   }
 
   Result<int> run(const Globals& globals) override {
-    if (const Status fine = check_options(); !fine) return fine.error();
-    watch::CannotStart why;
-    const std::string file = watch::find_command(command_[0], std::getenv("PATH"), why);
-    if (file.empty()) return cannot_start(why);
-    Result<Place> place = make_place();
-    if (!place) return place.error();
-
-    watch::WatchOptions options;
-    options.file = file;
-    options.command = command_;
-    options.run_dir = place->path;
-    options.live = globals.quiet && live_ == "auto" ? "never" : live_;
-    options.color = globals.color;
-    std::optional<watch::Watcher> watcher(options);
-    OwnTrace trace(place->path);
-    watch::Telemetry telemetry(telemetry_options(), trace.sink());
-    const std::optional<watch::Ending> ending = watcher->watch(telemetry, why);
-    const std::string trouble = trace.close();
-    if (!ending) {
-      remove(*place);
-      return cannot_start(why);
-    }
-    if (place->trouble.empty()) place->trouble = trouble;
-    finish(*place, *ending);
-    watcher.reset();  // the run is written: Ctrl-C may end the rest
-    if (!globals.quiet) show(*place, *ending, telemetry, globals);
-    complain(*place);
-    if (!json_.empty()) write_json(*place);
-    return ending->exit_code;
-  }
-
- private:
-  Status check_options() const {
     if (command_.empty()) {
       return Error{ErrorCode::invalid_argument,
                    "nothing to run: genscope run [OPTIONS] -- CMD [ARG...]\n"
                    "See `genscope run --help`."};
     }
-    for (const std::string& probe : probes_) {
-      if (const auto made = make_probe(probe); !made) return made.error();
-    }
-    return Done{};
+    flags_.quiet = globals.quiet;
+    Result<watch::RunSettings> settings = watch::settings_of(flags_);
+    if (!settings) return settings.error();
+    settings_ = std::move(*settings);
+    watch::CannotStart why;
+    const std::string file = watch::find_command(command_[0], std::getenv("PATH"), why);
+    if (file.empty()) return cannot_start(why);
+    Result<Place> place = settings_.enabled ? make_place() : Place{};
+    if (!place) return place.error();
+    return watch_it(
+        {file, command_, place->path, settings_.live, settings_.redraw_ns, globals.color}, *place,
+        globals);
   }
 
-  watch::TelemetryOptions telemetry_options() const {
-    watch::TelemetryOptions options;
-    options.probes = probes_;
-    options.gpus = !no_gpu_;
-    options.probing = probe_options_from_environment();
-    options.sampling.fast_ns = std::int64_t{interval_ms_} * 1'000'000;
-    options.sampling.normal_ns = std::max(options.sampling.normal_ns, options.sampling.fast_ns);
-    options.sampling.slow_ns = std::max(options.sampling.slow_ns, options.sampling.fast_ns);
-    return options;
+ private:
+  int watch_it(const watch::WatchOptions& options, Place& place, const Globals& globals) {
+    watch::CannotStart why;
+    std::optional<watch::Watcher> watcher(options);
+    OwnTrace trace(place.path, settings_.tags);
+    watch::Telemetry telemetry(settings_.telemetry, trace.sink());
+    const std::optional<watch::Ending> ending = watcher->watch(telemetry, why);
+    const std::string trouble = trace.close();
+    if (!ending) {
+      remove(place);
+      return cannot_start(why);
+    }
+    if (place.trouble.empty()) place.trouble = trouble;
+    finish(place, *ending);
+    watcher.reset();  // the run is written: Ctrl-C may end the rest
+    if (settings_.summary) show(place, *ending, telemetry, globals);
+    complain(place);
+    if (!json_.empty()) write_json(place, json_);
+    if (settings_.json_in_run && !place.path.empty()) {
+      write_json(place, place.path + "/report.json");
+    }
+    return ending->exit_code;
   }
 
   // Only a mistake of the user's is an error: a disk that is full must not keep the command from
@@ -168,7 +164,7 @@ class RunCommand final : public Command {
     std::error_code failed;
     place.is_new = run_dir_.empty() || !std::filesystem::exists(run_dir_, failed);
     const Result<std::string> path =
-        create_run({.out = out_, .path = run_dir_, .name = name_, .command = command_});
+        create_run({.out = settings_.out, .path = run_dir_, .name = name_, .command = command_});
     if (path) {
       place.path = std::filesystem::absolute(*path, failed).string();
     } else if (path.error().code == ErrorCode::invalid_argument) {
@@ -243,12 +239,12 @@ class RunCommand final : public Command {
     return text;
   }
 
-  void write_json(const Place& place) const {
+  static void write_json(const Place& place, const std::string& path) {
     if (place.path.empty()) return say("no report was written: there is no run to report");
     const Result<genscope::Run> run = read_run(place.path);
     if (!run) return say(run.error().message);
     try {
-      Result<Output> output = Output::open(json_);
+      Result<Output> output = Output::open(path);
       if (!output) return say(output.error().message);
       report_json(*run, analyze(*run), output->sink());
       if (const Status done = output->commit(); !done) say(done.error().message);
@@ -259,12 +255,9 @@ class RunCommand final : public Command {
   }
 
   std::vector<std::string> command_;
-  std::string out_, run_dir_, name_;
-  std::string live_ = "auto";
-  bool no_gpu_ = false;
-  std::vector<std::string> probes_;
-  int interval_ms_ = 100;
-  std::string json_;
+  watch::RunFlags flags_;
+  watch::RunSettings settings_;
+  std::string run_dir_, name_, json_;
 };
 
 }  // namespace

@@ -116,6 +116,13 @@ class Starting(RunCase):
         os.close(write)
         self.assertEqual(process.returncode, 3)
 
+    def test_closed_descriptors_stay_closed_and_nothing_is_written_to_them(self):
+        bin_path = os.environ["GENSCOPE_BIN"]
+        done = subprocess.run(
+            ["sh", "-c", f"'{bin_path}' run -- ls /proc/self/fd <&- 2>&-; echo $?"],
+            env=self.env, stdout=subprocess.PIPE)
+        self.assertEqual(done.stdout.split(), [b"0", b"1", b"0"], "0 is the folder that ls reads")
+
     def test_a_wrong_probe_is_refused_with_the_nearest(self):
         done = self.run_it("true", options=["--probes", "process,sytem"])
         self.assertEqual(done.returncode, 2)

@@ -24,9 +24,7 @@ bool is_gpu_probe(std::string_view name) {
 Telemetry::Telemetry(TelemetryOptions options, SampleSink* next)
     : options_(std::move(options)),
       totals_(next),
-      sampler_(with_sink(options_.sampling, &totals_)) {
-  if (options_.probes.empty()) options_.probes = all_probe_names();
-}
+      sampler_(with_sink(options_.sampling, &totals_)) {}
 
 Telemetry::~Telemetry() { stop(); }
 
@@ -49,7 +47,7 @@ void Telemetry::add_probes(pid_t pid) {
   }
   if (const std::vector<std::string> gpu = wanted(true); !gpu.empty()) {
     sampler_.add(
-        make_remote_probe(probe_child_command(gpu, options, options_.sampling), kPatienceNs));
+        make_remote_probe(probe_child_command(gpu, options, options_.gpu_sampling), kPatienceNs));
   }
 }
 

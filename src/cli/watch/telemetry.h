@@ -17,10 +17,11 @@
 namespace genscope::cli::watch {
 
 struct TelemetryOptions {
-  std::vector<std::string> probes;  // names; empty: every built-in one
+  std::vector<std::string> probes;  // names
   bool gpus = true;
   ProbeOptions probing;
   SamplerOptions sampling;
+  SamplerOptions gpu_sampling;  // in the process of the GPU probes
 };
 
 // Their libraries could crash or hang: they run in a process of their own, `genscope probe-child`.
