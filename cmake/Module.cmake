@@ -47,14 +47,15 @@ function(genscope_gtest target)
                ENVIRONMENT "GENSCOPE_OUT=${PROJECT_BINARY_DIR}/test-runs")
 endfunction()
 
-# genscope_module(<name> [TEST_ONLY] [DEPS <modules>] [LINK <third-party libs>])
+# genscope_module(<name> [TEST_ONLY] [DEPS <modules>] [PORTS <modules>] [LINK <third-party libs>])
 # Folder src/<name>: object library genscope_<name> from its *.cc, and with tests on
 # the program <name>_test from its *_test.cc. Adds to two global lists:
 #   GENSCOPE_OBJECT_LIBRARIES  what the library genscope is made of
 #   GENSCOPE_LINK              what it links
-# TEST_ONLY: not part of the library. DEPS that do not exist are ignored.
+# TEST_ONLY: not part of the library. DEPS that do not exist are ignored. PORTS define functions
+# that this module calls through a header of DEPS: linked with its tests, never included.
 function(genscope_module name)
-  cmake_parse_arguments(arg "TEST_ONLY" "" "DEPS;LINK" ${ARGN})
+  cmake_parse_arguments(arg "TEST_ONLY" "" "DEPS;PORTS;LINK" ${ARGN})
   set(folder "${PROJECT_SOURCE_DIR}/src/${name}")
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${folder}/*.h")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.cc")
@@ -91,6 +92,9 @@ function(genscope_module name)
   if(sources)
     list(APPEND closure ${library})
   endif()
+  foreach(port IN LISTS arg_PORTS)  # may be made later than this one
+    list(APPEND closure genscope_${port})
+  endforeach()
   list(REMOVE_DUPLICATES closure)
   set_property(GLOBAL PROPERTY GENSCOPE_CLOSURE_${name} "${closure}")
 

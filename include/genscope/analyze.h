@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <genscope/telemetry.h>
 #include <genscope/trace.h>
 
 namespace genscope {
@@ -34,6 +35,9 @@ struct StageRow {
   std::optional<std::int64_t> device_ns;  // sum over the spans that have device time
   std::uint64_t failed = 0;
   std::uint64_t unfinished = 0;  // still open when the recording ended
+  // Of all devices while these spans ran; absent without energy readings, for kinds that are too
+  // many and short, and for rows shorter than three readings. Rows that overlap share it.
+  std::optional<double> energy_joules;
 };
 
 // The finished steps (kind step) of the run, in order of time.
@@ -71,6 +75,7 @@ struct RecorderSummary {
   std::uint64_t lost_spans = 0, lost_records = 0;
   std::uint64_t threads = 0;  // of the tracks, those that are threads
   std::uint64_t bytes = 0;
+  std::optional<std::int64_t> probe_cpu_ns;  // of the samplers' threads
 };
 
 struct Analysis {
@@ -83,7 +88,8 @@ struct Analysis {
   std::vector<StageRow> stages;
   StepSummary steps;
   std::vector<TrackRow> tracks;
-  std::vector<CounterRow> counters;  // by name
+  std::vector<CounterRow> counters;  // the user's, by name
+  Telemetry telemetry;               // what probes sampled
   RecorderSummary recorder;
 };
 

@@ -6,6 +6,7 @@
 #include "analyze/counters.h"
 #include "analyze/stages.h"
 #include "analyze/steps.h"
+#include "analyze/telemetry.h"
 #include "analyze/time.h"
 #include "analyze/tracks.h"
 
@@ -36,13 +37,17 @@ Analysis analyze(const Run& run) {
   result.begin_ns = clocks.begin_ns;
   result.wall_ns = analysis::subtract(clocks.end_ns, clocks.begin_ns);
   result.tracks = analysis::track_table(run, clocks);
-  result.counters = analysis::counter_table(run, clocks.offset_ns);
+  analysis::TelemetryResult sampled = analysis::collect_telemetry(run, clocks);
+  result.telemetry = std::move(sampled.telemetry);
+  result.counters = analysis::counter_table(run, clocks.offset_ns, sampled.names);
   result.recorder = summarize_recorder(run, result.tracks);
+  if (sampled.probe_cpu_ns >= 0) result.recorder.probe_cpu_ns = sampled.probe_cpu_ns;
 
   const analysis::RowTable rows(run);
   const std::vector<analysis::RowSums> sums = analysis::sum_rows(run, rows);
   const analysis::Durations durations(run, rows, sums);
   result.stages = analysis::stage_table(run, rows, sums, durations, result.wall_ns);
+  analysis::add_stage_energy(run, rows, clocks, sampled.energies, result.stages);
   result.steps =
       analysis::summarize_steps(run, rows, clocks.offset_ns, durations.of(0, rows.step_rows()));
   result.clock_offset_ns = std::move(clocks.offset_ns);

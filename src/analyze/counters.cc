@@ -45,14 +45,16 @@ struct Tally {
 
 }  // namespace
 
-std::vector<CounterRow> counter_table(const Run& run,
-                                      std::span<const std::int64_t> clock_offset_ns) {
+std::vector<CounterRow> counter_table(const Run& run, std::span<const std::int64_t> clock_offset_ns,
+                                      std::span<const SampleNames> samples) {
   std::map<std::string_view, Tally> tallies;
   for (std::size_t t = 0; t < run.traces.size(); ++t) {
     const Trace& trace = run.traces[t];
     std::vector<Tally*> of_name(trace.names.size(), nullptr);
     const CounterColumns& counters = trace.counters;
+    const std::vector<std::int32_t>& series = samples[t].series_of_name;
     for (std::size_t i = 0; i < counters.size(); ++i) {
+      if (!series.empty() && series[counters.name[i]] >= 0) continue;
       Tally*& tally = of_name[counters.name[i]];
       if (tally == nullptr) tally = &tallies[trace.names[counters.name[i]].text];
       tally->add_value(add(counters.at_ns[i], clock_offset_ns[t]), counters.value[i]);

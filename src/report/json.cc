@@ -9,6 +9,7 @@
 #include <genscope/report.h>
 
 #include "report/format.h"
+#include "report/telemetry_json.h"
 
 namespace genscope {
 namespace {
@@ -33,8 +34,15 @@ class JsonReport {
     out["run"] = run();
     out["stages"] = stages();
     out["steps"] = steps();
-    out["process"] = process();
-    out["gpus"] = missing("gpus", kNoProbes);
+    const Telemetry& telemetry = analysis_.telemetry;
+    out["process"] = report::process_json(analysis_, !run_.traces.empty(), absent_);
+    out["gpus"] = report::gpus_json(telemetry, absent_);
+    out["system"] = report::system_json(telemetry, absent_);
+    out["cgroup"] = report::cgroup_json(telemetry, absent_);
+    out["cpu_packages"] = report::cpu_packages_json(telemetry, absent_);
+    out["allocators"] = report::allocators_json(telemetry, absent_);
+    out["processes"] = report::processes_json(telemetry);
+    out["telemetry_events"] = report::telemetry_events_json(telemetry);
     out["findings"] = missing("findings", "this version of genscope has no advisor yet");
     out["threads"] = threads();
     out["counters"] = counters();
@@ -101,6 +109,7 @@ class JsonReport {
                      {"p99_ns", of_finished(r.p99_ns)},
                      {"max_ns", of_finished(r.max_ns)},
                      {"device_ns", or_null(r.device_ns)},
+                     {"energy_joules", or_null(r.energy_joules)},
                      {"failed", r.failed},
                      {"unfinished", r.unfinished}});
     }
@@ -111,12 +120,18 @@ class JsonReport {
   // Per row it would be noise; once for all rows is enough to tell unknown from zero.
   void note_absent_in_stages() {
     bool no_device = false;
+    bool no_energy = false;
     bool never_finished = false;
     for (const StageRow& r : analysis_.stages) {
       no_device |= !r.device_ns.has_value();
+      no_energy |= !r.energy_joules.has_value();
       never_finished |= r.count == 0;
     }
     if (no_device) absent_["stages.device_ns"] = "null where no span of the row has device time";
+    if (no_energy) {
+      absent_["stages.energy_joules"] =
+          "null without energy readings, and where a row is too short for their rate";
+    }
     if (never_finished) {
       absent_["stages.min_ns"] = "null, as are mean, percentiles and max, where no span finished";
     }
@@ -141,17 +156,6 @@ class JsonReport {
     const char* later = "this version of genscope does not compute it yet";
     out["trend"] = missing("steps.trend", later);
     out["outliers"] = missing("steps.outliers", later);
-    return out;
-  }
-
-  Json process() {
-    Json out;
-    out["wall_ns"] = known(!run_.traces.empty(), analysis_.wall_ns, "process.wall_ns",
-                           "no process recorded anything");
-    out["cpu_ns"] = missing("process.cpu_ns", kNoProbes);
-    out["peak_rss_bytes"] = missing("process.peak_rss_bytes", kNoProbes);
-    out["io_read_bytes"] = missing("process.io_read_bytes", kNoProbes);
-    out["io_write_bytes"] = missing("process.io_write_bytes", kNoProbes);
     return out;
   }
 
@@ -200,7 +204,8 @@ class JsonReport {
     out["dropped_records"] = r.lost_records;
     out["threads"] = r.threads;
     out["bytes"] = r.bytes;
-    out["probe_cpu_ns"] = missing("recorder.probe_cpu_ns", kNoProbes);
+    out["probe_cpu_ns"] =
+        r.probe_cpu_ns ? Json(*r.probe_cpu_ns) : missing("recorder.probe_cpu_ns", kNoProbes);
     return out;
   }
 

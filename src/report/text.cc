@@ -12,6 +12,7 @@
 #include "report/integrity.h"
 #include "report/printable.h"
 #include "report/table.h"
+#include "report/telemetry_text.h"
 
 namespace genscope {
 namespace {
@@ -34,7 +35,10 @@ class TextReport {
         stages_only_(options.stages_only) {}
 
   std::string make() {
-    if (!stages_only_) header();
+    if (!stages_only_) {
+      header();
+      telemetry();
+    }
     stages();
     steps();
     if (stages_only_) return std::move(out_);
@@ -75,6 +79,20 @@ class TextReport {
     if (run_.exit_code) field("exit", fmt::format("{}", *run_.exit_code));
   }
 
+  void telemetry() {
+    for (const rep::Fact& fact : rep::usage_facts(analysis_)) {
+      field(fact.label.c_str(), fact.value);
+    }
+    const rep::Table devices = rep::device_table(analysis_.telemetry);
+    const std::vector<std::string> sentences = rep::telemetry_sentences(analysis_.telemetry);
+    if (!devices.empty()) {
+      heading("Devices");
+      out_ += devices.render(width_, color_);
+    }
+    if (!sentences.empty()) line("");
+    for (const std::string& text : sentences) sentence(text);
+  }
+
   void more(std::size_t all, std::size_t shown) {
     if (all > shown) line(fmt::format("... and {} more; -f json has all", rep::count(all - shown)));
   }
@@ -87,6 +105,8 @@ class TextReport {
     heading("Stages");
     const auto& all = analysis_.stages;
     const bool device = std::any_of(all.begin(), all.end(), [](auto& r) { return r.device_ns; });
+    const bool energy =
+        std::any_of(all.begin(), all.end(), [](auto& r) { return r.energy_joules; });
     const bool failed = std::any_of(all.begin(), all.end(), [](auto& r) { return r.failed > 0; });
     const bool open = std::any_of(all.begin(), all.end(), [](auto& r) { return r.unfinished > 0; });
     std::vector<rep::Table::Column> columns = {
@@ -94,6 +114,7 @@ class TextReport {
         {"self", false, 2}, {"share", false, 1}, {"min", false, 9},   {"mean", false, 7},
         {"p50", false, 5},  {"p95", false, 6},   {"p99", false, 8},   {"max", false, 4}};
     if (device) columns.push_back({"device", false, 3});
+    if (energy) columns.push_back({"energy", false, 3});
     if (failed) columns.push_back({"failed", false, 0});
     if (open) columns.push_back({"open", false, 0});
     rep::Table table(std::move(columns));
@@ -101,6 +122,9 @@ class TextReport {
     for (std::size_t i = 0; i < shown; ++i) {
       std::vector<std::string> cells = stage_cells(all[i]);
       if (device) cells.push_back(all[i].device_ns ? rep::duration(*all[i].device_ns, true) : "-");
+      if (energy) {
+        cells.push_back(all[i].energy_joules ? fmt::format("{:.3g}J", *all[i].energy_joules) : "-");
+      }
       if (failed) cells.push_back(rep::count(all[i].failed));
       if (open) cells.push_back(rep::count(all[i].unfinished));
       table.add(std::move(cells));
@@ -140,11 +164,13 @@ class TextReport {
   }
 
   void tracks() {
-    if (analysis_.tracks.empty()) return;
+    std::vector<const TrackRow*> rows;
+    for (const TrackRow& row : analysis_.tracks) {  // a sampler's thread has samples, no spans
+      if (row.spans + row.lost_spans + row.lost_records > 0) rows.push_back(&row);
+    }
+    if (rows.empty()) return;
     heading("Threads");
     rep::Table table({{"thread", true}, {"pid"}, {"tid"}, {"spans"}, {"busy"}, {"lost"}});
-    std::vector<const TrackRow*> rows;
-    for (const TrackRow& row : analysis_.tracks) rows.push_back(&row);
     if (rows.size() > kMaxTracks) {
       std::stable_sort(rows.begin(), rows.end(), [](const TrackRow* a, const TrackRow* b) {
         return a->busy_ns > b->busy_ns;
@@ -196,6 +222,15 @@ class TextReport {
                           static_cast<double>(r.bytes) / static_cast<double>(r.spans));
     }
     sentence(text);
+    if (r.probe_cpu_ns) {
+      std::string cost = fmt::format("Sampling took {} of CPU", rep::duration(*r.probe_cpu_ns));
+      if (analysis_.wall_ns > 0) {
+        cost +=
+            fmt::format(", {} of one core", rep::percent(static_cast<double>(*r.probe_cpu_ns) /
+                                                         static_cast<double>(analysis_.wall_ns)));
+      }
+      sentence(cost);
+    }
     const bool lost = r.lost_spans + r.lost_records > 0;
     for (const std::string& loss : rep::loss_sentences(analysis_)) {
       lost ? warning(loss) : sentence(loss);

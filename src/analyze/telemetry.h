@@ -1,0 +1,33 @@
+// From the counters and events that a sampler wrote to Telemetry, and the energy of stages.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <genscope/analyze.h>
+
+#include "analyze/clocks.h"
+#include "analyze/energy.h"
+#include "analyze/rows.h"
+
+namespace genscope::analysis {
+
+// Which counters of a trace are samples: per name, the series that it is; -1 for the user's own.
+struct SampleNames {
+  std::vector<std::int32_t> series_of_name;
+};
+
+struct TelemetryResult {
+  Telemetry telemetry;
+  std::vector<SampleNames> names;      // per trace
+  std::vector<DeviceEnergy> energies;  // of the devices that have any, on the run's time scale
+  std::int64_t probe_cpu_ns = -1;      // of the samplers; -1: none
+};
+TelemetryResult collect_telemetry(const Run& run, const Clocks& clocks);
+
+// Fills StageRow::energy_joules: of the rows that last long enough for the sampling rate.
+void add_stage_energy(const Run& run, const RowTable& rows, const Clocks& clocks,
+                      std::span<const DeviceEnergy> energies, std::vector<StageRow>& stages);
+
+}  // namespace genscope::analysis

@@ -1,0 +1,22 @@
+// The parts of `genscope.report/1` that come from samples.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <genscope/analyze.h>
+
+namespace genscope::report {
+
+using Json = nlohmann::ordered_json;
+
+// Each adds to `absent` the reason for whatever is null in what it returns.
+Json process_json(const Analysis& analysis, bool any_process, Json& absent);
+Json gpus_json(const Telemetry& telemetry, Json& absent);
+Json system_json(const Telemetry& telemetry, Json& absent);
+Json cgroup_json(const Telemetry& telemetry, Json& absent);
+Json cpu_packages_json(const Telemetry& telemetry, Json& absent);
+Json allocators_json(const Telemetry& telemetry, Json& absent);
+Json processes_json(const Telemetry& telemetry);
+Json telemetry_events_json(const Telemetry& telemetry);
+
+}  // namespace genscope::report
