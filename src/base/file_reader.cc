@@ -20,8 +20,8 @@ long Files::read(int fd, const char* /*path*/, char* buffer, std::size_t size) n
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return -errno;
     got += static_cast<std::size_t>(n);
-    // Most files of /proc and /sys give all in one read, and another would cost as much again. Those
-    // that list things (diskstats, net/dev, maps) come in pieces of just under a page.
+    // Most files of /proc and /sys give all in one read, and another would cost as much again.
+    // Those that list things (diskstats, net/dev, maps) come in pieces of just under a page.
     constexpr ssize_t kWholeBelow = 2048;
     if (n < kWholeBelow) break;
   }

@@ -107,7 +107,7 @@ std::string watts_text(std::optional<double> watts) {
 
 std::string joules_text(double joules) {
   constexpr double kWattHour = 3600;
-  std::string text = joules < 999.5  ? fmt::format("{} J", figure(joules))
+  std::string text = joules < 999.5 ? fmt::format("{} J", figure(joules))
                      : joules < 1e6 ? fmt::format("{} kJ", figure(joules / 1e3))
                                     : fmt::format("{} MJ", figure(joules / 1e6));
   if (joules < kWattHour) return text;

@@ -43,8 +43,8 @@ std::vector<Gpu> all_gpus(const Snapshot& now) {
     if (kind != EntityKind::gpu && kind != EntityKind::gpu_instance) continue;
     Gpu gpu;
     gpu.entity = i;
-    gpu.label = kind == EntityKind::gpu ? fmt::format("GPU {}", cards++)
-                                        : fmt::format("MIG {}", slices++);
+    gpu.label =
+        kind == EntityKind::gpu ? fmt::format("GPU {}", cards++) : fmt::format("MIG {}", slices++);
     gpu.used = value_of(now, i, "memory_used_bytes");
     gpu.total = value_of(now, i, "memory_total_bytes");
     gpu.busy = value_of(now, i, "busy_ratio");

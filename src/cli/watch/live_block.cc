@@ -11,8 +11,8 @@
 namespace genscope::cli::watch {
 namespace {
 
-constexpr std::size_t kLabel = 9;      // columns of the label and the blanks after it
-constexpr std::size_t kNarrow = 40;    // below it labels and sparklines give way
+constexpr std::size_t kLabel = 9;    // columns of the label and the blanks after it
+constexpr std::size_t kNarrow = 40;  // below it labels and sparklines give way
 constexpr std::size_t kSparkline = 16;
 
 class Block {
@@ -93,9 +93,9 @@ class Block {
       line.add_whole("ETA " + clock_text(*process->eta_seconds), Style::bold);
     }
     if (process->step_seconds) line.add_whole(seconds_text(*process->step_seconds) + "/step");
-    const auto others = std::count_if(
-        state_.progress.processes.begin(), state_.progress.processes.end(),
-        [&](const auto& p) { return &p != process && p.alive && !p.stage.empty(); });
+    const auto others =
+        std::count_if(state_.progress.processes.begin(), state_.progress.processes.end(),
+                      [&](const auto& p) { return &p != process && p.alive && !p.stage.empty(); });
     if (others > 0) line.add_whole(fmt::format("+{} more", others), Style::dim);
     finish(line);
   }
@@ -153,9 +153,9 @@ class Block {
     line.add("CPU " + percent_text(value(machine_, "cpu_busy_ratio")));
     line.add_whole(bytes_text(value(machine_, "memory_available_bytes")) + " free");
     std::string waits;
-    for (const auto& [word, metric] : {std::pair{"CPU", "pressure_cpu_some_ns"},
-                                       std::pair{"memory", "pressure_memory_some_ns"},
-                                       std::pair{"I/O", "pressure_io_some_ns"}}) {
+    for (const auto& [word, metric] :
+         {std::pair{"CPU", "pressure_cpu_some_ns"}, std::pair{"memory", "pressure_memory_some_ns"},
+          std::pair{"I/O", "pressure_io_some_ns"}}) {
       const auto ns = rate(machine_, metric);
       if (!ns) continue;
       waits += fmt::format("{}{} {}", waits.empty() ? "" : ", ", word, percent_text(*ns / 1e9));
@@ -204,8 +204,7 @@ void extend_trails(Trails& trails, const Snapshot& snapshot) {
   const auto extend = [&](std::uint32_t entity, const char* metric, bool rate) {
     const std::string key = snapshot.entities[entity].id + metric;
     if (trails.size() >= kMaxTrails && trails.find(key) == trails.end()) return;
-    trails[key].push(rate ? rate_of(snapshot, entity, metric)
-                          : value_of(snapshot, entity, metric));
+    trails[key].push(rate ? rate_of(snapshot, entity, metric) : value_of(snapshot, entity, metric));
   };
   for (std::uint32_t i = 0; i < snapshot.entities.size(); ++i) {
     const EntityKind kind = snapshot.entities[i].kind;

@@ -16,6 +16,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "cli/terminal.h"
+
 namespace genscope::cli::watch {
 namespace {
 
@@ -29,7 +31,10 @@ std::array<struct sigaction, kFatal.size()> g_before;
 std::atomic<int> g_fd{-1};
 
 extern "C" void genscope_cli_on_crash(int signal_number) {
-  constexpr std::string_view kGiveBack = "\x1b" "7\x1b[r\x1b" "8\x1b[J";
+  constexpr std::string_view kGiveBack =
+      "\x1b"
+      "7\x1b[r\x1b"
+      "8\x1b[J";
   const int fd = g_fd.exchange(-1);
   if (fd >= 0) {
     [[maybe_unused]] const ssize_t ignored = ::write(fd, kGiveBack.data(), kGiveBack.size());
@@ -56,16 +61,6 @@ void unguard() {
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
-}
-
-bool has_unicode() {
-  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const std::string value = environment(name);
-    if (value.empty()) continue;
-    return value.find("UTF-8") != std::string::npos || value.find("utf8") != std::string::npos ||
-           value.find("UTF8") != std::string::npos || value.find("utf-8") != std::string::npos;
-  }
-  return false;
 }
 
 // A description of our own for the terminal of stderr: that it does not block must not become the
@@ -96,7 +91,7 @@ std::unique_ptr<LiveScreen> LiveScreen::open(const std::string& live, const std:
   const bool plain = !environment("NO_COLOR").empty() || term == "dumb";
   Look look;
   look.color = color == "auto" ? !plain : color == "always";
-  look.unicode = has_unicode();
+  look.unicode = output_is_utf8();
   return std::unique_ptr<LiveScreen>(new LiveScreen(fd, look));
 }
 

@@ -36,7 +36,7 @@ CannotStart explain(const std::string& word, int error, bool found) {
     return {kNotFound,
             fmt::format("cannot run '{}': the interpreter that it names is missing", word)};
   }
-  const char* what = error == EISDIR ? "it is a directory"
+  const char* what = error == EISDIR   ? "it is a directory"
                      : error == EACCES ? "it is not executable (chmod +x would help)"
                                        : std::strerror(error);
   return {kNotExecutable, fmt::format("cannot run '{}': {}", word, what)};

@@ -11,7 +11,7 @@
 
 namespace genscope::cli::watch {
 
-inline constexpr int kNotFound = 127;       // as shells have it
+inline constexpr int kNotFound = 127;  // as shells have it
 inline constexpr int kNotExecutable = 126;
 
 // A program that cannot be started: what to say, and the exit code.

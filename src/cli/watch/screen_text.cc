@@ -7,8 +7,12 @@
 namespace genscope::cli::watch {
 namespace {
 
-constexpr const char* kSave = "\x1b" "7";
-constexpr const char* kRestore = "\x1b" "8";
+constexpr const char* kSave =
+    "\x1b"
+    "7";
+constexpr const char* kRestore =
+    "\x1b"
+    "8";
 constexpr const char* kWholeScreen = "\x1b[r";  // also moves the cursor: between save and restore
 constexpr const char* kEraseLine = "\x1b[0m\x1b[2K";
 
@@ -19,7 +23,10 @@ std::string go_to(std::size_t row) { return fmt::format("\x1b[{};1H", row); }
 std::string ScreenText::set_up(std::size_t height, std::size_t rows) {
   std::string out;
   // Index (ESC D) goes down a row like a line feed, scrolling at the end, but keeps the column.
-  for (std::size_t i = 0; i < height; ++i) out += "\x1b" "D";
+  for (std::size_t i = 0; i < height; ++i)
+    out +=
+        "\x1b"
+        "D";
   out += fmt::format("\x1b[{}A", height);
   out += kSave + fmt::format("\x1b[1;{}r", rows - height) + kRestore;
   shown_.assign(height, "\x01");  // no line is like this: all are drawn

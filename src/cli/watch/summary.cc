@@ -67,7 +67,8 @@ GpuFigures gpu_figures(const Of& of, const std::string& name) {
   gpu.temperature_max_celsius = of.max("temperature_celsius");
   gpu.energy = of.energy();
   if (const SeriesTotal* bits = of.find("throttle_reasons")) {
-    if (bits->covered_seconds > 0) gpu.throttled_ratio = bits->fault_seconds / bits->covered_seconds;
+    if (bits->covered_seconds > 0)
+      gpu.throttled_ratio = bits->fault_seconds / bits->covered_seconds;
     gpu.throttle = throttle_words(static_cast<double>(bits->seen_bits));
   }
   return gpu;
@@ -130,8 +131,8 @@ class Text {
     }
     Line l(look_);
     l.add("genscope: ", Style::bold);
-    l.add(cut(clean(command, look_.unicode), l.room() > end.size() + 2 ? l.room() - end.size() - 2
-                                                                       : 0));
+    l.add(cut(clean(command, look_.unicode),
+              l.room() > end.size() + 2 ? l.room() - end.size() - 2 : 0));
     l.add_whole(end, f_.exit_code == 0 ? Style::good : Style::bad);
     line(l);
   }
@@ -161,11 +162,11 @@ class Text {
   }
 
   void processes() {
-    std::string text = f_.processes_peak ? fmt::format("{:.0f} at once", *f_.processes_peak)
-                                         : kUnknown;
+    std::string text =
+        f_.processes_peak ? fmt::format("{:.0f} at once", *f_.processes_peak) : kUnknown;
     if (f_.orphans_reaped > 0) {
-      text += fmt::format(", {} orphan{} ended", f_.orphans_reaped,
-                          f_.orphans_reaped == 1 ? "" : "s");
+      text +=
+          fmt::format(", {} orphan{} ended", f_.orphans_reaped, f_.orphans_reaped == 1 ? "" : "s");
     }
     row("processes", text);
     if (f_.left_count == 0) return;
@@ -194,8 +195,8 @@ class Text {
     l.add_whole("busy " + percent_text(g.busy_mean_ratio));
     l.add_whole(!g.power_limit_watts
                     ? watts_text(g.power_mean_watts)
-                    : fmt::format("{}/{} W", g.power_mean_watts ? figure(*g.power_mean_watts)
-                                                                : kUnknown,
+                    : fmt::format("{}/{} W",
+                                  g.power_mean_watts ? figure(*g.power_mean_watts) : kUnknown,
                                   figure(*g.power_limit_watts)));
     l.add_whole(g.temperature_max_celsius ? fmt::format("{:.0f} C", *g.temperature_max_celsius)
                                           : kUnknown);

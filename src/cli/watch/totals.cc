@@ -8,8 +8,8 @@
 namespace genscope::cli::watch {
 namespace {
 
-constexpr std::size_t kMost = 65536;   // numbers beyond it are not the sampler's
-constexpr double kLongestGap = 12;     // seconds: two slow periods and some
+constexpr std::size_t kMost = 65536;  // numbers beyond it are not the sampler's
+constexpr double kLongestGap = 12;    // seconds: two slow periods and some
 constexpr double kNsPerSecond = 1e9;
 
 void extend(SeriesTotal& total, const Reading& reading) {

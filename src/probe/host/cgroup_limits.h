@@ -29,10 +29,10 @@ class CgroupLimits {
   // CPUs of the cpuset; 0: it has all, or none is known.
   std::uint32_t cpuset_cpus() noexcept;
 
-  std::vector<base::KeptFile> memory_;     // memory.max, memory.high, memory.limit_in_bytes
-  std::vector<base::KeptFile> cpu_max_;    // v2
-  std::vector<Quota> quotas_;              // v1
-  std::vector<base::KeptFile> cpusets_;    // nearest first
+  std::vector<base::KeptFile> memory_;   // memory.max, memory.high, memory.limit_in_bytes
+  std::vector<base::KeptFile> cpu_max_;  // v2
+  std::vector<Quota> quotas_;            // v1
+  std::vector<base::KeptFile> cpusets_;  // nearest first
   base::KeptFile online_;
   bool has_cpu_ = false;
 };

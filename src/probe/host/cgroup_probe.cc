@@ -99,7 +99,8 @@ ProbeState CgroupProbe::open(Board& board) {
   }
   const CgroupPlaces places = find_cgroups(known_, mountinfo, sys_root_);
   if (places.version.empty()) {
-    return {ProbeState::Kind::absent, "no cgroup file system is mounted where the process can see it",
+    return {ProbeState::Kind::absent,
+            "no cgroup file system is mounted where the process can see it",
             "mount one at /sys/fs/cgroup, or start the container with it"};
   }
   if (opened_ && moved_) {
@@ -108,12 +109,11 @@ ProbeState CgroupProbe::open(Board& board) {
   }
   const auto& place = places.memory ? places.memory : places.cpu ? places.cpu : places.cpuset;
   const std::string path = place ? place->path : "/";
-  entity_ = board.add_entity({EntityKind::cgroup,
-                              "cgroup:" + path,
-                              path,
-                              {{"version", places.version},
-                               {"path", path},
-                               {"folder", place ? place->folder : ""}}});
+  entity_ = board.add_entity(
+      {EntityKind::cgroup,
+       "cgroup:" + path,
+       path,
+       {{"version", places.version}, {"path", path}, {"folder", place ? place->folder : ""}}});
   add_series(board, places);
   opened_ = true;
   moved_ = false;
@@ -156,7 +156,8 @@ void CgroupProbe::add_series(Board& board, const CgroupPlaces& places) {
                                 "quota and cpuset of the cgroup and its ancestors");
   // In a hybrid the process usually sits at the top of the v2 side: that would be the machine's.
   has_pressure_ = places.version == "v2";
-  pressure_ = PressureSeries(has_pressure_ ? places.unified->folder + "/" : "", ".pressure", files_);
+  pressure_ =
+      PressureSeries(has_pressure_ ? places.unified->folder + "/" : "", ".pressure", files_);
   pressure_.add(board, entity_);
 }
 

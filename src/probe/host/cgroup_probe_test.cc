@@ -208,8 +208,8 @@ TEST_F(CgroupProbeTest, IsAbsentWithoutCgroups) {
 
 TEST(FindCgroups, TakesTheMountsRootOff) {
   // A container that sees its own part only, without a cgroup namespace.
-  const auto places = find_cgroups("0::/docker/abc/inner\n",
-                                   "1 2 0:1 /docker/abc /sys/fs/cgroup ro - cgroup2 none rw\n", "/s");
+  const auto places = find_cgroups(
+      "0::/docker/abc/inner\n", "1 2 0:1 /docker/abc /sys/fs/cgroup ro - cgroup2 none rw\n", "/s");
   ASSERT_TRUE(places.memory);
   EXPECT_EQ(places.memory->folder, "/s/fs/cgroup/inner");
   EXPECT_EQ(places.memory->mount, "/s/fs/cgroup");
@@ -233,7 +233,8 @@ TEST(FindCgroups, UnescapesMountPointsAndLeavesOthersWhereTheyAre) {
 }
 
 TEST(FindCgroups, SurvivesGarbage) {
-  for (const char* const text : {"", ":", "::", "0::", "x - cgroup2", " - cgroup2 a b", "\\0", "- - -"}) {
+  for (const char* const text :
+       {"", ":", "::", "0::", "x - cgroup2", " - cgroup2 a b", "\\0", "- - -"}) {
     const auto places = find_cgroups(text, text, "/sys");
     EXPECT_TRUE(places.version.empty()) << text;
   }

@@ -21,7 +21,8 @@ class DeviceSums {
   // Allocates for that many devices; further ones are not counted.
   explicit DeviceSums(std::size_t capacity) { devices_.reserve(capacity); }
 
-  // The device of that name; a new one is `added`. Null if there is no room or the name is too long.
+  // The device of that name; a new one is `added`. Null if there is no room or the name is too
+  // long.
   Device* find(std::string_view name, bool& added) noexcept {
     added = false;
     if (name.size() >= sizeof Device::name) return nullptr;

@@ -23,8 +23,8 @@ class PressureSeries {
   void add(Board& board, std::uint32_t entity) {
     using trace::metric;
     // Of a machine "full" cannot be for the CPU, so it is not kept for cgroups either.
-    cpu_.some = board.add_series(entity, metric("pressure_cpu_some_ns"), Tier::normal,
-                                 cpu_.file.path());
+    cpu_.some =
+        board.add_series(entity, metric("pressure_cpu_some_ns"), Tier::normal, cpu_.file.path());
     memory_.some = board.add_series(entity, metric("pressure_memory_some_ns"), Tier::normal,
                                     memory_.file.path());
     memory_.full = board.add_series(entity, metric("pressure_memory_full_ns"), Tier::normal,

@@ -24,8 +24,7 @@ bool shows_own_pids(const std::string& proc_root) {
   char target[32];
   const ssize_t n = ::readlink("/proc/self", target, sizeof target);
   std::uint64_t pid = 0;
-  return n > 0 &&
-         base::parse_number(std::string_view(target, static_cast<std::size_t>(n)), pid) &&
+  return n > 0 && base::parse_number(std::string_view(target, static_cast<std::size_t>(n)), pid) &&
          pid == static_cast<std::uint64_t>(::getpid());
 }
 
@@ -137,8 +136,9 @@ ProbeState ProcessProbe::open(Board& board) {
 
 void ProcessProbe::add_series(Board& board) {
   using trace::metric;
-  const std::string_view cpu = options_.live ? "CPU clock of each process, cutime and cstime of stat"
-                                             : "utime, stime, cutime and cstime of stat";
+  const std::string_view cpu = options_.live
+                                   ? "CPU clock of each process, cutime and cstime of stat"
+                                   : "utime, stime, cutime and cstime of stat";
   cpu_ = board.add_series(entity_, metric("cpu_ns"), Tier::fast, cpu);
   rss_ = board.add_series(entity_, metric("rss_bytes"), Tier::fast, "statm");
   anon_ = board.add_series(entity_, metric("rss_anon_bytes"), Tier::fast, "statm");

@@ -45,10 +45,26 @@ class ProcessProbeTest : public ::testing::Test {
 };
 
 TEST_F(ProcessProbeTest, AddsUpTheTree) {
-  put({.pid = 10, .user = 5, .system = 2, .reaped_user = 3, .minor = 7, .reaped_minor = 1,
-       .threads = 3, .resident = 100, .shared = 30, .read_bytes = 512, .children = {11}});
-  put({.pid = 11, .parent = 10, .user = 4, .minor = 2, .major = 1, .resident = 50, .shared = 10,
-       .write_bytes = 4096, .children = {12}});
+  put({.pid = 10,
+       .user = 5,
+       .system = 2,
+       .reaped_user = 3,
+       .minor = 7,
+       .reaped_minor = 1,
+       .threads = 3,
+       .resident = 100,
+       .shared = 30,
+       .read_bytes = 512,
+       .children = {11}});
+  put({.pid = 11,
+       .parent = 10,
+       .user = 4,
+       .minor = 2,
+       .major = 1,
+       .resident = 50,
+       .shared = 10,
+       .write_bytes = 4096,
+       .children = {12}});
   put({.pid = 12, .parent = 11, .system = 1, .resident = 5, .shared = 5});
   put({.pid = 13, .parent = 1, .user = 100});  // a stranger
   ASSERT_EQ(open().kind, ProbeState::Kind::works);
@@ -177,8 +193,14 @@ TEST_F(ProcessProbeTest, AZombieHasNoMemoryAndItsLastWordOnCpu) {
   put({.pid = 10, .user = 1, .children = {11}});
   put({.pid = 11, .parent = 10, .user = 5});
   open();
-  put({.pid = 11, .parent = 10, .state = 'Z', .user = 9, .reaped_user = 3, .pages = 0,
-       .resident = 0, .shared = 0});
+  put({.pid = 11,
+       .parent = 10,
+       .state = 'Z',
+       .user = 9,
+       .reaped_user = 3,
+       .pages = 0,
+       .resident = 0,
+       .shared = 0});
   sample(Tier::normal);
   EXPECT_EQ(value("cpu_ns"), 13 * kTick);
   EXPECT_EQ(value("rss_bytes"), 100 * kPage);
@@ -263,7 +285,8 @@ TEST_F(ProcessProbeTest, SurvivesGarbage) {
   put({.pid = 11, .parent = 10});
   open();
   for (const char* const text : {"", "x", "10 (", "10 )x(", "10 (a) S", "\xff\xfe", "-1 -1 -1"}) {
-    for (const char* const file : {"/stat", "/statm", "/io", "/status", "/children", "/smaps_rollup"}) {
+    for (const char* const file :
+         {"/stat", "/statm", "/io", "/status", "/children", "/smaps_rollup"}) {
       plan_.clear();
       plan_.add(file, {.replace = true, .content = text});
       for (const Tier tier : {Tier::fast, Tier::normal, Tier::slow, Tier::on_demand}) sample(tier);

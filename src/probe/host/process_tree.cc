@@ -250,9 +250,8 @@ bool ProcessTree::check(TreeMember& member) noexcept {
   char buffer[256];
   std::string_view text;
   const char* const path = files_.path(member.pid, "statm");
-  const int error = member.statm.valid()
-                        ? files_.read_fd(member.statm.get(), path, buffer, text)
-                        : files_.read_path(path, buffer, text);
+  const int error = member.statm.valid() ? files_.read_fd(member.statm.get(), path, buffer, text)
+                                         : files_.read_path(path, buffer, text);
   if (is_gone(error)) return false;
   member.own[kCpuNs] = std::max(member.own[kCpuNs], cpu_ns);
   ProcessMemory memory;

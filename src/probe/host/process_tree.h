@@ -41,8 +41,8 @@ struct TreeMember {
   bool has_clock = false;
   base::UniqueFd statm;
   bool zombie = false;
-  bool gone = false;   // another process has its pid now
-  bool stale = true;   // its stat file is to be read
+  bool gone = false;  // another process has its pid now
+  bool stale = true;  // its stat file is to be read
   std::uint64_t threads = 0;
   ProcessMemory memory;  // pages
   TreeCounters own{};

@@ -15,8 +15,8 @@
 namespace genscope::probe {
 namespace {
 
-constexpr double kJoules = 1e-6;          // a microjoule
-constexpr double kMostWatts = 10'000;     // of one package; more means that the counter was reset
+constexpr double kJoules = 1e-6;       // a microjoule
+constexpr double kMostWatts = 10'000;  // of one package; more means that the counter was reset
 constexpr std::size_t kMaxZones = 256;
 
 struct Zone {
@@ -127,8 +127,10 @@ ProbeState RaplProbe::open(Board& board) {
     package.zones.push_back(zone_at(folder_ + "/" + zone_name));
     add_dram(package, zone_name);
     const std::string domains = package.zones.size() > 1 ? "package + dram" : "package";
-    package.entity = board.add_entity(
-        {EntityKind::cpu_package, name, "CPU " + name, {{"zone", zone_name}, {"domains", domains}}});
+    package.entity = board.add_entity({EntityKind::cpu_package,
+                                       name,
+                                       "CPU " + name,
+                                       {{"zone", zone_name}, {"domains", domains}}});
     package.series = board.add_series(package.entity, trace::metric("energy_joules"), Tier::fast,
                                       "powercap " + zone_name + " energy_uj, " + domains);
     packages_.push_back(std::move(package));
@@ -146,8 +148,8 @@ ProbeState RaplProbe::open(Board& board) {
                 "/intel-rapl:*/energy_uj " + folder_ + "/intel-rapl:*:*/energy_uj"};
   }
   if (error != 0) {
-    return {ProbeState::Kind::works, std::string("an energy counter failed: ") +
-                                         failure_of(error).reason, ""};
+    return {ProbeState::Kind::works,
+            std::string("an energy counter failed: ") + failure_of(error).reason, ""};
   }
   return {};
 }

@@ -30,12 +30,13 @@ class SystemProbeTest : public ::testing::Test {
         "    lo: 999 1 0 0 0 0 0 0 999 1 0 0 0 0 0 0\n"
         "  eth0: 1000 1 0 0 0 0 0 0 200 1 0 0 0 0 0 0\n"
         "  eth1:11 1 0 0 0 0 0 0 22 1 0 0 0 0 0 0\n");
-    disks("   8 0 sda 1 0 10 0 1 0 20 0 0 0 0\n   8 1 sda1 1 0 10 0 1 0 20 0 0 0 0\n"
-          " 259 0 nvme0n1 1 0 4 0 1 0 2 0 0 0 0\n 259 1 nvme0n1p1 1 0 4 0 1 0 2 0 0 0 0\n"
-          " 259 2 nvme0c0n1 1 0 4 0 1 0 2 0 0 0 0\n"
-          " 253 0 dm-0 1 0 10 0 1 0 20 0 0 0 0\n   9 0 md0 1 0 10 0 1 0 20 0 0 0 0\n"
-          "   7 0 loop0 1 0 10 0 1 0 20 0 0 0 0\n 253 0 zram0 1 0 10 0 1 0 20 0 0 0 0\n"
-          "   1 0 ram0 1 0 10 0 1 0 20 0 0 0 0\n");
+    disks(
+        "   8 0 sda 1 0 10 0 1 0 20 0 0 0 0\n   8 1 sda1 1 0 10 0 1 0 20 0 0 0 0\n"
+        " 259 0 nvme0n1 1 0 4 0 1 0 2 0 0 0 0\n 259 1 nvme0n1p1 1 0 4 0 1 0 2 0 0 0 0\n"
+        " 259 2 nvme0c0n1 1 0 4 0 1 0 2 0 0 0 0\n"
+        " 253 0 dm-0 1 0 10 0 1 0 20 0 0 0 0\n   9 0 md0 1 0 10 0 1 0 20 0 0 0 0\n"
+        "   7 0 loop0 1 0 10 0 1 0 20 0 0 0 0\n 253 0 zram0 1 0 10 0 1 0 20 0 0 0 0\n"
+        "   1 0 ram0 1 0 10 0 1 0 20 0 0 0 0\n");
   }
   void disks(const std::string& text) { put(dir_ / "proc/diskstats", text); }
   ProbeState open() {
@@ -105,8 +106,9 @@ TEST_F(SystemProbeTest, CountsWholeDisksOnce) {
 }
 
 TEST_F(SystemProbeTest, SysfsKnowsWholeDisksByNoMatterWhatName) {
-  disks(" 202 1 xvda1 1 0 10 0 1 0 20 0 0 0 0\n 202 2 xvda2 1 0 10 0 1 0 20 0 0 0 0\n"
-        " 1 2 cciss/c0d0 1 0 1 0 1 0 1 0 0 0 0\n 1 3 cciss/c0d0p1 1 0 1 0 1 0 1 0 0 0 0\n");
+  disks(
+      " 202 1 xvda1 1 0 10 0 1 0 20 0 0 0 0\n 202 2 xvda2 1 0 10 0 1 0 20 0 0 0 0\n"
+      " 1 2 cciss/c0d0 1 0 1 0 1 0 1 0 0 0 0\n 1 3 cciss/c0d0p1 1 0 1 0 1 0 1 0 0 0 0\n");
   std::filesystem::create_directories(dir_ / "sys/block/xvda1");
   std::filesystem::create_directories(dir_ / "sys/block/cciss!c0d0");
   open();
@@ -184,8 +186,9 @@ TEST_F(SystemProbeTest, OldKernelsLackMemAvailable) {
 
 TEST_F(SystemProbeTest, SurvivesGarbage) {
   open();
-  for (const char* const text : {"", "cpu", "cpu x", ":", "eth0:", "\n\n\n", "\xff", "0-", "some total=",
-                                 "MemTotal: -1\nMemAvailable: 99999999999999999999\n"}) {
+  for (const char* const text :
+       {"", "cpu", "cpu x", ":", "eth0:", "\n\n\n", "\xff", "0-",
+        "some total=", "MemTotal: -1\nMemAvailable: 99999999999999999999\n"}) {
     plan_.clear();
     plan_.add("", {.replace = true, .content = text});
     sample();

@@ -101,7 +101,8 @@ bool parse_net_line(std::string_view line, DeviceLine& device) noexcept {
 }
 
 bool is_stacked_disk(std::string_view name) noexcept {
-  for (const std::string_view prefix : {"loop", "ram", "zram", "dm-", "md", "bcache", "drbd", "zd"}) {
+  for (const std::string_view prefix :
+       {"loop", "ram", "zram", "dm-", "md", "bcache", "drbd", "zd"}) {
     if (name.starts_with(prefix) && name.size() > prefix.size() &&
         (is_digit(name[prefix.size()]) || name[prefix.size()] == '_')) {
       return true;

@@ -36,8 +36,8 @@ inline std::string stat_text(const FakeProcess& p) {
   const auto n = [](std::uint64_t value) { return " " + std::to_string(value); };
   return std::to_string(p.pid) + " (" + p.name + ") " + p.state + n(p.parent) +
          " 1 1 0 -1 4194304" + n(p.minor) + n(p.reaped_minor) + n(p.major) + n(p.reaped_major) +
-         n(p.user) + n(p.system) + n(p.reaped_user) + n(p.reaped_system) + " 20 0" +
-         n(p.threads) + " 0" + n(p.start) + " 1 2 3\n";
+         n(p.user) + n(p.system) + n(p.reaped_user) + n(p.reaped_system) + " 20 0" + n(p.threads) +
+         " 0" + n(p.start) + " 1 2 3\n";
 }
 
 inline void put(const std::string& proc, const FakeProcess& p) {

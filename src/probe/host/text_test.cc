@@ -6,8 +6,8 @@ namespace {
 
 TEST(ParseStat, NameMayHoldAnything) {
   ProcessStat stat;
-  ASSERT_TRUE(parse_stat("42 (a) b) (c\n) R 7 1 1 0 -1 0 10 11 12 13 14 15 16 17 20 0 3 0 99 1 2",
-                         stat));
+  ASSERT_TRUE(
+      parse_stat("42 (a) b) (c\n) R 7 1 1 0 -1 0 10 11 12 13 14 15 16 17 20 0 3 0 99 1 2", stat));
   EXPECT_EQ(stat.pid, 42u);
   EXPECT_EQ(stat.parent, 7u);
   EXPECT_EQ(stat.name, "a) b) (c\n");
