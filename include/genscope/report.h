@@ -19,8 +19,9 @@ namespace genscope {
 using Sink = std::function<void(std::string_view)>;
 
 struct TextOptions {
-  int width = 100;     // columns of the terminal
-  bool color = false;  // ANSI colours
+  int width = 100;           // columns of the terminal
+  bool color = false;        // ANSI colours
+  bool stages_only = false;  // the stage table and the steps, nothing else
 };
 
 // For people: what ran, the stage table, steps, threads, counters, what was lost.

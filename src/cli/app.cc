@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <new>
+#include <string_view>
 
 #include <genscope/version.h>
 
@@ -57,6 +59,30 @@ int usage_error(const CLI::App& app, const std::string& message) {
   return fail({ErrorCode::invalid_argument, fmt::format("{}\nSee `{}`.", message, help_hint(app))});
 }
 
+// The command that the words name, if it wants the words after `--` for itself; else null.
+Command* tail_owner(const std::vector<const char*>& words,
+                    const std::vector<std::unique_ptr<Command>>& commands) {
+  for (const std::string_view word : words) {
+    for (const auto& command : commands) {
+      if (word == command->name()) return command->wants_tail() ? command.get() : nullptr;
+    }
+  }
+  return nullptr;
+}
+
+// Takes `--` and what follows out of the words, and gives it to its owner if there is one.
+std::vector<const char*> without_tail(int argc, const char* const* argv,
+                                      const std::vector<std::unique_ptr<Command>>& commands) {
+  std::vector<const char*> words(argv, argv + argc);
+  const auto dashes = std::find_if(words.begin(), words.end(),
+                                   [](const char* word) { return word == std::string_view("--"); });
+  Command* owner = tail_owner({words.begin(), dashes}, commands);
+  if (owner == nullptr || dashes == words.end()) return words;
+  owner->set_tail({dashes + 1, words.end()});
+  words.erase(dashes, words.end());
+  return words;
+}
+
 int run_command(Command& command, const Globals& globals) {
   try {
     const Result<int> code = command.run(globals);
@@ -84,6 +110,7 @@ void add_globals(CLI::App& app, Globals& globals) {
 
 std::vector<std::unique_ptr<Command>> all_commands() {
   std::vector<std::unique_ptr<Command>> commands;
+  commands.push_back(make_run());
   commands.push_back(make_report());
   commands.push_back(make_demo());
   commands.push_back(make_top());
@@ -106,7 +133,8 @@ int run_app(int argc, const char* const* argv, std::vector<std::unique_ptr<Comma
     command->add_options(*sub);
   }
   try {
-    app.parse(argc, argv);
+    const std::vector<const char*> words = without_tail(argc, argv, commands);
+    app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::Success& done) {  // --help, --version
     return app.exit(done);
   } catch (const CLI::ExtrasError&) {

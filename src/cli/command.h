@@ -27,15 +27,20 @@ class Command {
   virtual const char* summary() const = 0;  // one line of `genscope --help`
   // Adds options, positionals and the footer; what they set is kept in this object.
   virtual void add_options(CLI::App& app) = 0;
+  // Whether the words after `--` are another program's. They are then not parsed but handed over as
+  // they are, before run().
+  virtual bool wants_tail() const { return false; }
+  virtual void set_tail(std::vector<std::string>) {}
   // The exit code, or what went wrong.
   virtual Result<int> run(const Globals& globals) = 0;
 };
 
+std::unique_ptr<Command> make_run();
 std::unique_ptr<Command> make_report();
 std::unique_ptr<Command> make_demo();
 std::unique_ptr<Command> make_top();
 std::unique_ptr<Command> make_doctor();
-std::unique_ptr<Command> make_probe_child();
+std::unique_ptr<Command> make_probe_child();  // hidden: for genscope itself
 
 // In the order of `genscope --help`.
 std::vector<std::unique_ptr<Command>> all_commands();

@@ -109,11 +109,21 @@ Status Output::commit() {
   return Done{};
 }
 
+void keep_standard_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) >= 0) continue;
+    [[maybe_unused]] const int lowest = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  }
+}
+
 void clean_up_on_signals() {
   struct sigaction action {};
   action.sa_handler = genscope_cli_on_signal;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  for (const int number : {SIGINT, SIGTERM}) {
+    struct sigaction before {};
+    sigaction(number, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);  // nohup, cmd &
+  }
   std::signal(SIGPIPE, SIG_IGN);  // a sink sees EPIPE instead
 }
 

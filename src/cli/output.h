@@ -43,6 +43,10 @@ class Output {
   int fd_ = -1;
 };
 
+// Opens /dev/null where stdin, stdout or stderr is closed, so that no file of ours gets its number
+// and what is printed. A program that we start finds it closed as before.
+void keep_standard_descriptors();
+
 // Makes Ctrl-C and SIGTERM remove an unfinished file and exit with 128 + signal.
 void clean_up_on_signals();
 

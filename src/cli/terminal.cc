@@ -8,11 +8,11 @@
 
 namespace genscope::cli {
 
-int output_width() {
+int output_width(int fd) {
   constexpr int kDefault = 120;
   constexpr int kWidest = 1000;
   winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   if (const char* columns = std::getenv("COLUMNS")) {
     const int n = std::atoi(columns);
     if (n > 0 && n <= kWidest) return n;
@@ -33,13 +33,13 @@ bool output_is_utf8() {
   return false;
 }
 
-bool use_color(const std::string& choice) {
+bool use_color(const std::string& choice, int fd) {
   if (choice != "auto") return choice == "always";
   const char* no_color = std::getenv("NO_COLOR");
   const char* term = std::getenv("TERM");
   if (no_color != nullptr && *no_color != '\0') return false;
   if (term != nullptr && std::string_view(term) == "dumb") return false;
-  return isatty(STDOUT_FILENO) == 1;
+  return isatty(fd) == 1;
 }
 
 }  // namespace genscope::cli

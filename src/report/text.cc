@@ -31,13 +31,17 @@ class TextReport {
       : run_(run),
         analysis_(analysis),
         width_(std::max(kNarrowest, static_cast<std::size_t>(std::max(options.width, 0)))),
-        color_(options.color) {}
+        color_(options.color),
+        stages_only_(options.stages_only) {}
 
   std::string make() {
-    header();
-    telemetry();
+    if (!stages_only_) {
+      header();
+      telemetry();
+    }
     stages();
     steps();
+    if (stages_only_) return std::move(out_);
     tracks();
     counters();
     recorder();
@@ -238,6 +242,7 @@ class TextReport {
   const Analysis& analysis_;
   std::size_t width_;
   bool color_;
+  bool stages_only_;
   std::string out_;
 };
 

@@ -16,6 +16,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "cli/terminal.h"
+
 namespace genscope::cli::watch {
 namespace {
 
@@ -61,16 +63,6 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-bool has_unicode() {
-  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const std::string value = environment(name);
-    if (value.empty()) continue;
-    return value.find("UTF-8") != std::string::npos || value.find("utf8") != std::string::npos ||
-           value.find("UTF8") != std::string::npos || value.find("utf-8") != std::string::npos;
-  }
-  return false;
-}
-
 // A description of our own for the terminal of stderr: that it does not block must not become the
 // command's problem.
 int open_terminal_of_stderr() {
@@ -99,7 +91,7 @@ std::unique_ptr<LiveScreen> LiveScreen::open(const std::string& live, const std:
   const bool plain = !environment("NO_COLOR").empty() || term == "dumb";
   Look look;
   look.color = color == "auto" ? !plain : color == "always";
-  look.unicode = has_unicode();
+  look.unicode = output_is_utf8();
   return std::unique_ptr<LiveScreen>(new LiveScreen(fd, look));
 }
 

@@ -20,22 +20,27 @@ std::string name_of(pid_t pid) {
   return name;
 }
 
-// Empty where the kernel has no such list: then orphans are reaped by whoever adopts them after us.
-std::vector<pid_t> children_of(const std::string& process) {
+// Of one thread. Empty where the kernel has no such list: then orphans are left to who adopts them
+// after us.
+void add_children(const std::string& task, std::vector<pid_t>& children) {
+  std::ifstream file("/proc/" + task + "/children");
+  for (pid_t pid = 0; file >> pid;) children.push_back(pid);
+}
+
+// Orphans become children of our first thread, and so is the command. What other threads start (the
+// process of the GPU probes) is on their own lists, and theirs to wait for.
+std::vector<pid_t> own_children() {
   std::vector<pid_t> children;
-  std::error_code failed;
-  std::filesystem::directory_iterator threads("/proc/" + process + "/task", failed);
-  for (; !failed && threads != std::filesystem::directory_iterator(); threads.increment(failed)) {
-    std::ifstream file(threads->path() / "children");
-    for (pid_t pid = 0; file >> pid;) children.push_back(pid);
-  }
+  add_children(fmt::format("self/task/{}", getpid()), children);
   return children;
 }
 
-// The process of a remote probe is not an orphan; who started it waits for it.
-bool is_ours(pid_t pid) {
-  static const std::string own_name = name_of(getpid());
-  return name_of(pid) == own_name;
+void add_all_children(pid_t pid, std::vector<pid_t>& children) {
+  std::error_code failed;
+  std::filesystem::directory_iterator threads(fmt::format("/proc/{}/task", pid), failed);
+  for (; !failed && threads != std::filesystem::directory_iterator(); threads.increment(failed)) {
+    add_children(fmt::format("{}/task/{}", pid, threads->path().filename().string()), children);
+  }
 }
 
 bool is_running(pid_t pid) {
@@ -52,23 +57,24 @@ bool is_running(pid_t pid) {
 Orphans::Orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
 
 void Orphans::reap() {
-  for (const pid_t pid : children_of("self")) {
-    if (pid == command_ || is_running(pid) || is_ours(pid)) continue;
+  for (const pid_t pid : own_children()) {
+    if (pid == command_ || is_running(pid)) continue;
     if (waitpid(pid, nullptr, WNOHANG) == pid) ++reaped_;
   }
 }
 
 std::vector<Descendant> Orphans::left(std::size_t limit, std::size_t& all) const {
   constexpr std::size_t kMost = 10'000;
-  std::vector<pid_t> open = children_of("self");
-  std::erase_if(open, [&](pid_t pid) { return pid == command_ || is_ours(pid); });
+  std::vector<pid_t> open = own_children();
+  std::erase(open, command_);
   std::vector<Descendant> out;
   all = 0;
   for (std::size_t i = 0; i < open.size() && i < kMost; ++i) {
-    for (const pid_t child : children_of(std::to_string(open[i]))) open.push_back(child);
-    if (!is_running(open[i])) continue;
+    const pid_t pid = open[i];  // a reference would not survive the next line
+    add_all_children(pid, open);
+    if (!is_running(pid)) continue;
     ++all;
-    if (out.size() < limit) out.push_back({open[i], name_of(open[i])});
+    if (out.size() < limit) out.push_back({pid, name_of(pid)});
   }
   return out;
 }

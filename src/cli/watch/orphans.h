@@ -1,5 +1,7 @@
-// Orphans: descendants of the command whose parent ended before them. We adopt them, so that none
-// becomes a zombie of ours and those that outlive the command can be named.
+// Orphans: descendants of the command whose parent ended before them. We adopt and reap them, so
+// that they can be counted, and those that outlive the command can be named.
+//
+// Threads: the command must be started, and all of this called, on the process's first thread.
 #pragma once
 
 #include <sys/types.h>

@@ -1,20 +1,18 @@
 #include "cli/watch/telemetry.h"
 
-#include <fmt/ranges.h>
+#include <system_error>
 
-#include <algorithm>
-#include <filesystem>
-
-#include "cli/suggest.h"
+#include "cli/probe_child.h"
 
 namespace genscope::cli::watch {
 namespace {
 
-std::string own_program() {
-  std::error_code failed;
-  const auto path = std::filesystem::read_symlink("/proc/self/exe", failed);
-  // After an upgrade the link says "... (deleted)"; the link itself still opens.
-  return failed || !std::filesystem::exists(path, failed) ? "/proc/self/exe" : path.string();
+// So long the first reading may wait for the GPU probes; what they say later is taken as well.
+constexpr std::int64_t kPatienceNs = 150'000'000;
+
+SamplerOptions with_sink(SamplerOptions options, SampleSink* sink) {
+  options.sink = sink;
+  return options;
 }
 
 }  // namespace
@@ -23,27 +21,12 @@ bool is_gpu_probe(std::string_view name) {
   return name == "nvml" || name == "amdgpu" || name == "intel";
 }
 
-Status check_probes(const std::vector<std::string>& names) {
-  std::vector<std::string> known;
-  for (const ProbeInfo& probe : all_probes()) known.emplace_back(probe.name);
-  for (const std::string& name : names) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    const std::string meant = nearest(name, known);
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("unknown probe '{}'; {}", name,
-                             meant.empty() ? fmt::format("there are {}", fmt::join(known, ", "))
-                                           : fmt::format("did you mean '{}'?", meant))};
-  }
-  return Done{};
-}
-
 Telemetry::Telemetry(TelemetryOptions options, SampleSink* next)
-    : options_(std::move(options)), totals_(next) {
-  if (options_.probes.empty()) {
-    for (const ProbeInfo& probe : all_probes()) options_.probes.emplace_back(probe.name);
-  }
-  options_.sampling.sink = &totals_;
-}
+    : options_(std::move(options)),
+      totals_(next),
+      sampler_(with_sink(options_.sampling, &totals_)) {}
+
+Telemetry::~Telemetry() { stop(); }
 
 std::vector<std::string> Telemetry::wanted(bool gpu) const {
   std::vector<std::string> names;
@@ -55,33 +38,47 @@ std::vector<std::string> Telemetry::wanted(bool gpu) const {
 
 bool Telemetry::gpus_wanted() const { return !wanted(true).empty(); }
 
-void Telemetry::start(pid_t pid) {
-  sampler_ = std::make_unique<Sampler>(options_.sampling);
-  ProbeOptions options = probe_options_from_environment();
+void Telemetry::add_probes(pid_t pid) {
+  ProbeOptions options = options_.probing;
   options.pid = pid;
   for (const std::string& name : wanted(false)) {
     Result<std::unique_ptr<Probe>> probe = make_probe(name, options);
-    if (probe) sampler_->add(std::move(*probe));
+    if (probe) sampler_.add(std::move(*probe));
   }
   if (const std::vector<std::string> gpu = wanted(true); !gpu.empty()) {
-    sampler_->add(
-        make_remote_probe({own_program(), "probe-child", "--probes",
-                           fmt::format("{}", fmt::join(gpu, ",")), "--pid", std::to_string(pid),
-                           "--interval", std::to_string(options_.sampling.fast_ns / 1'000'000)}));
+    sampler_.add(
+        make_remote_probe(probe_child_command(gpu, options, options_.gpu_sampling), kPatienceNs));
   }
-  if (const Status started = sampler_->start(); !started) sampler_.reset();
+}
+
+void Telemetry::start(pid_t pid) {
+  add_probes(pid);
+  try {
+    // The process of the GPU probes ends with the thread that started it, so this one stays.
+    thread_ = std::thread([this] {
+      const Status started = sampler_.start();
+      open_.store(started.ok());
+      stopping_.wait(false);
+      sampler_.stop();
+    });
+  } catch (const std::system_error&) {
+    // No thread to be had: the command runs unwatched.
+  }
 }
 
 void Telemetry::stop() {
-  if (sampler_) sampler_->stop();
+  if (!thread_.joinable()) return;
+  stopping_.store(true);
+  stopping_.notify_all();
+  thread_.join();
 }
 
-Snapshot Telemetry::snapshot() const { return sampler_ ? sampler_->snapshot() : Snapshot{}; }
+Snapshot Telemetry::snapshot() const { return open_.load() ? sampler_.snapshot() : Snapshot{}; }
 
 std::vector<ProbeReport> Telemetry::reports() const {
-  return sampler_ ? sampler_->reports() : std::vector<ProbeReport>{};
+  return open_.load() ? sampler_.reports() : std::vector<ProbeReport>{};
 }
 
-SamplerStats Telemetry::stats() const { return sampler_ ? sampler_->stats() : SamplerStats{}; }
+SamplerStats Telemetry::stats() const { return open_.load() ? sampler_.stats() : SamplerStats{}; }
 
 }  // namespace genscope::cli::watch

@@ -3,8 +3,11 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <vector>
 
 #include <genscope/probe.h>
@@ -14,28 +17,33 @@
 namespace genscope::cli::watch {
 
 struct TelemetryOptions {
-  std::vector<std::string> probes;  // names; empty: every built-in one
+  std::vector<std::string> probes;  // names
   bool gpus = true;
+  ProbeOptions probing;
   SamplerOptions sampling;
+  SamplerOptions gpu_sampling;  // in the process of the GPU probes
 };
 
-// The names of the GPU probes, whose libraries could crash or hang: they run in a process of their
-// own, `genscope probe-child`.
+// Their libraries could crash or hang: they run in a process of their own, `genscope probe-child`.
 bool is_gpu_probe(std::string_view name);
-// invalid_argument with the nearest name if there is no such probe.
-Status check_probes(const std::vector<std::string>& names);
 
+// Opening the probes takes its time, and so does their last reading: both are done by a thread of
+// this object, so that the command neither starts nor ends later because of them.
 class Telemetry {
  public:
   // Readings go on to `next`; null: nowhere.
   Telemetry(TelemetryOptions options, SampleSink* next);
+  ~Telemetry();  // stops
+  Telemetry(const Telemetry&) = delete;
+  Telemetry& operator=(const Telemetry&) = delete;
 
-  // Watches `pid` and its descendants.
+  // Watches `pid` and its descendants from now on.
   void start(pid_t pid);
   // Reads everything a last time. Call it before the command is reaped.
   void stop();
 
   bool gpus_wanted() const;
+  // Empty until the probes are open.
   Snapshot snapshot() const;
   std::vector<ProbeReport> reports() const;
   SamplerStats stats() const;
@@ -43,10 +51,14 @@ class Telemetry {
 
  private:
   std::vector<std::string> wanted(bool gpu) const;
+  void add_probes(pid_t pid);
 
   TelemetryOptions options_;
   RunTotals totals_;
-  std::unique_ptr<Sampler> sampler_;
+  Sampler sampler_;
+  std::thread thread_;
+  std::atomic<bool> open_{false};
+  std::atomic<bool> stopping_{false};
 };
 
 }  // namespace genscope::cli::watch

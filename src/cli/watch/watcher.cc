@@ -13,8 +13,8 @@
 namespace genscope::cli::watch {
 namespace {
 
-constexpr std::int64_t kRedrawNs = 250'000'000;
-constexpr std::uint64_t kRedrawsPerTrail = 4;  // so that a sparkline has a value a second
+constexpr std::int64_t kFirstRedrawNs = 400'000'000;  // what ends sooner flashes no block
+constexpr std::int64_t kTrailNs = 1'000'000'000;      // between two values of a sparkline
 constexpr std::size_t kNamedLeft = 5;
 
 std::int64_t now_ns() {
@@ -43,6 +43,7 @@ std::optional<Ending> Watcher::watch(Telemetry& telemetry, CannotStart& why) {
   own_maxrss_kib_ = own.ru_maxrss;
   orphans_.watch(pid_);
   telemetry.start(pid_);
+  next_redraw_ns_ = begin_ns_ + kFirstRedrawNs;
   screen_ = LiveScreen::open(options_.live, options_.color);
   if (screen_ && !options_.run_dir.empty()) {
     follower_ = std::make_unique<RunFollower>(options_.run_dir);
@@ -104,7 +105,7 @@ void Watcher::stop_ourselves() {
 
 void Watcher::redraw() {
   if (!screen_ || now_ns() < next_redraw_ns_) return;
-  next_redraw_ns_ = now_ns() + kRedrawNs;
+  next_redraw_ns_ = now_ns() + options_.redraw_ns;
   const bool is_free = screen_->is_free();
   if (is_free && !was_free_) screen_->forget();
   was_free_ = is_free;
@@ -122,7 +123,10 @@ void Watcher::redraw() {
   std::erase_if(state.progress.processes, [](const Progress::Process& process) {
     return process.pid == static_cast<std::uint32_t>(getpid());
   });
-  if (redraws_++ % kRedrawsPerTrail == 0) extend_trails(trails_, state.snapshot);
+  if (now_ns() >= next_trail_ns_) {
+    next_trail_ns_ = now_ns() + kTrailNs;
+    extend_trails(trails_, state.snapshot);
+  }
   state.trails = trails_;
   screen_->draw(live_block(state, screen_->look(), screen_->max_lines()));
 }

@@ -29,6 +29,7 @@ struct WatchOptions {
   std::vector<std::string> command;
   std::string run_dir;  // absolute; empty: nothing is recorded
   std::string live = "auto";
+  std::int64_t redraw_ns = 250'000'000;
   std::string color = "auto";
 };
 
@@ -63,7 +64,7 @@ class Watcher {
   std::int64_t begin_ns_ = 0;
   std::int64_t end_ns_ = 0;
   std::int64_t next_redraw_ns_ = 0;
-  std::uint64_t redraws_ = 0;
+  std::int64_t next_trail_ns_ = 0;
   bool was_free_ = true;
 };
 

@@ -1,0 +1,267 @@
+// genscope run
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include <genscope/analyze.h>
+#include <genscope/record.h>
+#include <genscope/report.h>
+#include <genscope/store.h>
+
+#include "cli/command.h"
+#include "cli/exit_code.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "cli/watch/figures.h"
+#include "cli/watch/gpu_lines.h"
+#include "cli/watch/settings.h"
+#include "cli/watch/watcher.h"
+
+namespace genscope::cli {
+namespace {
+
+constexpr const char* kExitHelp =
+    "Exit codes:\n"
+    "  the command's own, 128+signal if one ended it; and if it was never started:\n"
+    "  2    usage\n"
+    "  126  it is not executable\n"
+    "  127  there is no such command\n";
+
+// A directory that is this run's and nobody else's, or why there is none.
+struct Place {
+  std::string path;  // absolute; empty: nothing is recorded
+  bool is_new = false;
+  std::string trouble;
+};
+
+// The trace of this process: what the probes read.
+class OwnTrace {
+ public:
+  using Tags = std::vector<std::pair<std::string, std::string>>;
+  OwnTrace(const std::string& run_dir, const Tags& tags) {
+    if (run_dir.empty()) return;
+    SessionOptions options;
+    options.run_dir = run_dir;
+    options.buffer_bytes = 4u << 20;  // a few thousand readings a second at most
+    options.quiet = true;             // we say it ourselves, when the screen is free
+    session_ = std::make_unique<Session>("genscope", options);
+    for (const auto& [key, value] : tags) session_->arg(key, std::string_view(value));
+    sink_ = make_recording_sink();
+  }
+  SampleSink* sink() const { return sink_.get(); }
+  // Why not all could be recorded, or "".
+  std::string close() {
+    if (!session_) return "";
+    std::string error = session_->error();
+    session_->close();
+    return error.empty() ? session_->error() : error;
+  }
+
+ private:
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<SampleSink> sink_;
+};
+
+class RunCommand final : public Command {
+ public:
+  const char* name() const override { return "run"; }
+  const char* summary() const override {
+    return "Watch a command: its processes, its GPUs, its stages";
+  }
+  bool wants_tail() const override { return true; }
+  void set_tail(std::vector<std::string> words) override { command_ = std::move(words); }
+
+  void add_options(CLI::App& app) override {
+    app.add_option("-o,--out", flags_.out, "Folder for the new run directory ($GENSCOPE_OUT)")
+        ->type_name("DIR");
+    app.add_option("--run-dir", run_dir_, "The run directory itself, made if missing")
+        ->type_name("DIR");
+    app.add_option("--name", name_, "Name of the run; default: the program's")->type_name("NAME");
+    app.add_option("--live", flags_.live,
+                   "Live block at the bottom of the terminal: auto, always or never")
+        ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
+        ->type_name("WHEN");
+    app.add_flag("--no-gpu", flags_.no_gpu, "Do not look at GPUs");
+    app.add_option("--probes", flags_.probes,
+                   "Only these, separated by commas; see genscope doctor")
+        ->delimiter(',')
+        ->type_name("LIST");
+    app.add_option("--interval", flags_.interval_ms, "Milliseconds between two fast readings [100]")
+        ->check(CLI::Range(10, 60'000).description(""))
+        ->type_name("MS");
+    CLI::Option* config =
+        app.add_option("--config", flags_.config, "Settings file, see docs/config.md")
+            ->type_name("FILE");
+    app.add_option("--preset", flags_.preset, "development, production or debugging")
+        ->type_name("NAME")
+        ->excludes(config);
+    app.add_option("--json", json_, "Write the report as JSON to this file at the end")
+        ->type_name("FILE");
+    app.footer(
+        std::string("`genscope run [OPTIONS] -- CMD [ARG...]` runs CMD as it would run alone:\n"
+                    "same stdin, stdout and stderr, same process group, same exit code. The\n"
+                    "summary goes to stderr, the samples and what CMD itself records into a\n"
+                    "new run directory. See docs/run.md.\n\n"
+                    "Examples:\n"
+                    "  genscope run -- python generate.py --steps 20\n"
+                    "  genscope run --live never --json report.json -- ./pipeline > images.txt\n"
+                    "  genscope run --no-gpu --interval 50 -- make -j8\n\n") +
+        kExitHelp);
+  }
+
+  Result<int> run(const Globals& globals) override {
+    if (command_.empty()) {
+      return Error{ErrorCode::invalid_argument,
+                   "nothing to run: genscope run [OPTIONS] -- CMD [ARG...]\n"
+                   "See `genscope run --help`."};
+    }
+    flags_.quiet = globals.quiet;
+    Result<watch::RunSettings> settings = watch::settings_of(flags_);
+    if (!settings) return settings.error();
+    settings_ = std::move(*settings);
+    watch::CannotStart why;
+    const std::string file = watch::find_command(command_[0], std::getenv("PATH"), why);
+    if (file.empty()) return cannot_start(why);
+    Result<Place> place = settings_.enabled ? make_place() : Place{};
+    if (!place) return place.error();
+    return watch_it(
+        {file, command_, place->path, settings_.live, settings_.redraw_ns, globals.color}, *place,
+        globals);
+  }
+
+ private:
+  int watch_it(const watch::WatchOptions& options, Place& place, const Globals& globals) {
+    watch::CannotStart why;
+    std::optional<watch::Watcher> watcher(options);
+    OwnTrace trace(place.path, settings_.tags);
+    watch::Telemetry telemetry(settings_.telemetry, trace.sink());
+    const std::optional<watch::Ending> ending = watcher->watch(telemetry, why);
+    const std::string trouble = trace.close();
+    if (!ending) {
+      remove(place);
+      return cannot_start(why);
+    }
+    if (place.trouble.empty()) place.trouble = trouble;
+    finish(place, *ending);
+    watcher.reset();  // the run is written: Ctrl-C may end the rest
+    if (settings_.summary) show(place, *ending, telemetry, globals);
+    complain(place);
+    if (!json_.empty()) write_json(place, json_);
+    if (settings_.json_in_run && !place.path.empty()) {
+      write_json(place, place.path + "/report.json");
+    }
+    return ending->exit_code;
+  }
+
+  // Only a mistake of the user's is an error: a disk that is full must not keep the command from
+  // running.
+  Result<Place> make_place() const {
+    Place place;
+    std::error_code failed;
+    place.is_new = run_dir_.empty() || !std::filesystem::exists(run_dir_, failed);
+    const Result<std::string> path =
+        create_run({.out = settings_.out, .path = run_dir_, .name = name_, .command = command_});
+    if (path) {
+      place.path = std::filesystem::absolute(*path, failed).string();
+    } else if (path.error().code == ErrorCode::invalid_argument) {
+      return path.error();
+    } else {
+      place.trouble = path.error().message;
+    }
+    return place;
+  }
+
+  static void remove(const Place& place) {
+    std::error_code ignored;
+    if (place.is_new && !place.path.empty()) std::filesystem::remove_all(place.path, ignored);
+  }
+
+  static int cannot_start(const watch::CannotStart& why) {
+    fail({ErrorCode::not_found, why.message});
+    return why.exit_code;
+  }
+
+  static void say(const std::string& message) { fail({ErrorCode::io, message}); }
+
+  // From here on the command has ended, and its exit code stands whatever happens.
+  static void finish(Place& place, const watch::Ending& ending) {
+    if (place.path.empty()) return;
+    const Status finished = finish_run(place.path, ending.exit_code);
+    if (!finished && place.trouble.empty()) place.trouble = finished.error().message;
+  }
+
+  static void complain(const Place& place) {
+    if (place.trouble.empty()) return;
+    say(fmt::format("this run is not {}recorded: {}", place.path.empty() ? "" : "fully ",
+                    place.trouble));
+  }
+
+  void show(const Place& place, const watch::Ending& ending, const watch::Telemetry& telemetry,
+            const Globals& globals) const {
+    watch::Look look;
+    look.width = static_cast<std::size_t>(output_width(STDERR_FILENO));
+    look.color = use_color(globals.color, STDERR_FILENO);
+    const std::string no_gpu =
+        telemetry.gpus_wanted() ? watch::no_gpu_reason(telemetry.reports()) : "";
+    // The command may have left the cursor in the middle of a line.
+    std::string text = "\n" + watch::summary_text(watch::figures_of(telemetry.totals(), ending),
+                                                  watch::joined(command_), no_gpu, look);
+    const double cpu_seconds = static_cast<double>(telemetry.stats().cpu_ns) / 1e9;
+    if (ending.wall_seconds > 0) {
+      text += fmt::format("  probes    {} of CPU, {} of a core\n", watch::seconds_text(cpu_seconds),
+                          watch::percent_text(cpu_seconds / ending.wall_seconds));
+    }
+    if (!place.path.empty()) {
+      text += stages(place.path, look);
+      text += fmt::format("\nRecorded in {}\nTo see it again: genscope report {}\n",
+                          watch::clean(place.path), watch::clean(place.path));
+    }
+    std::fputs(text.c_str(), stderr);
+    std::fflush(stderr);
+  }
+
+  // The stage table of what the command recorded, or "" if it marked nothing.
+  static std::string stages(const std::string& path, const watch::Look& look) {
+    Result<genscope::Run> run = read_run(path);
+    if (!run) return "";
+    std::erase_if(run->traces, [](const Trace& trace) {
+      return trace.process.pid == static_cast<std::uint32_t>(getpid()) || trace.spans.size() == 0;
+    });
+    if (run->traces.empty()) return "";
+    std::string text;
+    report_text(*run, analyze(*run),
+                {.width = static_cast<int>(look.width), .color = look.color, .stages_only = true},
+                [&](std::string_view piece) { text += piece; });
+    return text;
+  }
+
+  static void write_json(const Place& place, const std::string& path) {
+    if (place.path.empty()) return say("no report was written: there is no run to report");
+    const Result<genscope::Run> run = read_run(place.path);
+    if (!run) return say(run.error().message);
+    try {
+      Result<Output> output = Output::open(path);
+      if (!output) return say(output.error().message);
+      report_json(*run, analyze(*run), output->sink());
+      if (const Status done = output->commit(); !done) say(done.error().message);
+    } catch (const OutputFailure& failure) {
+      say(failure.error.message);
+    } catch (const BrokenPipe&) {
+    }
+  }
+
+  std::vector<std::string> command_;
+  watch::RunFlags flags_;
+  watch::RunSettings settings_;
+  std::string run_dir_, name_, json_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_run() { return std::make_unique<RunCommand>(); }
+
+}  // namespace genscope::cli

@@ -1,0 +1,41 @@
+// Settings of `genscope run`: what the command line says, over what the settings file says.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <genscope/config.h>
+
+#include "cli/watch/telemetry.h"
+
+namespace genscope::cli::watch {
+
+// As typed; empty or 0: not given.
+struct RunFlags {
+  std::string config, preset;
+  std::string out, live;
+  std::vector<std::string> probes;
+  int interval_ms = 0;
+  bool no_gpu = false;
+  bool quiet = false;
+};
+
+struct RunSettings {
+  bool enabled = true;  // false: the command is only run
+  TelemetryOptions telemetry;
+  std::string out;
+  std::string live = "auto";
+  std::int64_t redraw_ns = 250'000'000;
+  bool summary = true;
+  bool json_in_run = false;  // write report.json into the run directory
+  std::vector<std::pair<std::string, std::string>> tags;
+};
+
+// Reads the file if one is named. invalid_argument for an unknown probe or preset.
+Result<RunSettings> settings_of(const RunFlags& flags);
+// The part without a file.
+RunSettings merged_settings(const Config& config, const RunFlags& flags);
+
+}  // namespace genscope::cli::watch
