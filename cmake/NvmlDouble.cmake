@@ -15,7 +15,7 @@ add_custom_target(nvml_double)
 foreach(level 450 470 510 535 550 580)
   set(library nvml_double_${level})
   add_library(${library} SHARED EXCLUDE_FROM_ALL
-    "${folder}/nvml_double.cc" $<TARGET_OBJECTS:nvml_double_core>)
+    "${folder}/nvml_double.cc" "${folder}/lists.cc" $<TARGET_OBJECTS:nvml_double_core>)
   genscope_defaults(${library})
   target_compile_definitions(${library} PRIVATE NVML_DOUBLE_LEVEL=${level})
   set_target_properties(${library} PROPERTIES

@@ -88,7 +88,7 @@ Kind Device::sample_on_helper(Call& call, std::int64_t now_ns, Board& board) noe
   Kind came = Kind::keep;
   if (call.progress() == Job::State::done) {
     call.take();
-    came = publish(call, now_ns, board);
+    if (call.made) came = publish(call, now_ns, board);
     if (came == Kind::lost || came == Kind::reinitialize) return came;
   }
   if (call.progress() == Job::State::idle) {

@@ -93,12 +93,14 @@ class Device {
  private:
   struct Call final : Job {
     void run() noexcept override {
-      if (device->touch_.load(std::memory_order_relaxed)) device->fetch(ask, asked_ns);
+      made = device->touch_.load(std::memory_order_relaxed);
+      if (made) device->fetch(ask, asked_ns);
     }
     Device* device = nullptr;
     Ask ask = Ask::memory;
     bool wanted = false;
     bool on_helper = false;
+    bool made = false;  // by the helper, at its last turn
     std::int64_t asked_ns = 0;
     CallState state;
     std::array<std::uint32_t, kMaxNumbers> series{};

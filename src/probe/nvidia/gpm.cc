@@ -29,7 +29,7 @@ Return Gpm::open(const Api& api, DeviceHandle device, std::uint32_t gpu_instance
     return code;
   }
   if (request_ == nullptr) request_ = std::make_unique<GpmMetricsGet>();
-  sampled_ns_ = 0;
+  sampled_ = false;
   return kSuccess;
 }
 
@@ -42,12 +42,13 @@ void Gpm::close(bool initialized) noexcept {
 
 Return Gpm::fetch(std::int64_t now_ns) noexcept {
   if (samples_[1] == nullptr) return kNotSupported;
-  if (sampled_ns_ != 0 && now_ns - sampled_ns_ < kLeastNs) return kNotReady;
+  if (sampled_ && now_ns - sampled_ns_ < kLeastNs) return kNotReady;
   const Return code = gpu_instance_ != kAllOnes32
                           ? api_->gpm_mig_sample(device_, gpu_instance_, samples_[1])
                           : api_->gpm_sample(device_, samples_[1]);
   if (code != kSuccess) return code;
-  const bool first = sampled_ns_ == 0;
+  const bool first = !sampled_;
+  sampled_ = true;
   sampled_ns_ = now_ns;
   std::swap(samples_[0], samples_[1]);  // [0] is the newest now, [1] the one before
   if (first) return kNoData;

@@ -37,6 +37,7 @@ class Gpm {
   DeviceHandle device_ = nullptr;
   std::uint32_t gpu_instance_ = kAllOnes32;
   GpmSample samples_[2] = {};  // [0] is the newest, [1] the next to be overwritten
+  bool sampled_ = false;       // [0] holds a sample, of sampled_ns_
   std::int64_t sampled_ns_ = 0;
   std::unique_ptr<GpmMetricsGet> request_;
   std::array<Answer, 4> answers_;

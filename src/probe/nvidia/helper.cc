@@ -30,15 +30,28 @@ void Helper::ask(Job& job) noexcept {
 
 bool Helper::pause(std::int64_t wait_ns) noexcept {
   constexpr std::int64_t kStepNs = 1'000'000;
+  pausing_.store(true, std::memory_order_relaxed);
   for (std::int64_t waited = 0;; waited += kStepNs) {
     if (running_.try_lock()) return true;
-    if (waited >= wait_ns) return false;
+    if (waited >= wait_ns) {
+      resume_jobs();
+      return false;
+    }
     const timespec step{0, kStepNs};
     ::nanosleep(&step, nullptr);
   }
 }
 
-void Helper::resume() noexcept { running_.unlock(); }
+void Helper::resume() noexcept {
+  running_.unlock();
+  resume_jobs();
+}
+
+void Helper::resume_jobs() noexcept {
+  pausing_.store(false, std::memory_order_relaxed);
+  asked_.fetch_add(1, std::memory_order_release);  // some may have been passed over
+  asked_.notify_one();
+}
 
 void Helper::loop() noexcept {
   std::uint32_t seen = 0;
@@ -49,10 +62,11 @@ void Helper::loop() noexcept {
       continue;
     }
     seen = now;
-    // The lock is let go between jobs, so that a pause waits for one call, not for all of them.
+    // The lock is let go between jobs: a pause waits for one call, not for all of them.
     for (std::size_t i = 0;; ++i) {
       const std::lock_guard lock(running_);
       if (i >= jobs_.size() || stop_.load(std::memory_order_relaxed)) break;
+      if (pausing_.load(std::memory_order_relaxed)) break;
       Job& job = *jobs_[i];
       if (job.progress() != Job::State::asked) continue;
       job.run();

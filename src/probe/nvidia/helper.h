@@ -60,12 +60,14 @@ class Helper {
 
  private:
   void loop() noexcept;
+  void resume_jobs() noexcept;
 
   std::thread thread_;
   std::mutex running_;  // held while a job runs, or paused; guards jobs_
   std::vector<Job*> jobs_;
   std::atomic<std::uint32_t> asked_{0};  // counts asks, so that the thread can wait for the next
   std::atomic<bool> stop_{false};
+  std::atomic<bool> pausing_{false};  // somebody waits for running_: start nothing
 };
 
 }  // namespace genscope::probe::nvml

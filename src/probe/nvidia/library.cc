@@ -121,7 +121,7 @@ ProbeState Library::resolve() {
   need("nvmlDeviceGetHandleByIndex_v2", api.handle_by_index);
   const bool pci = find(handle_, "nvmlDeviceGetPciInfo_v3", api.pci_info);
   const bool uuid = find(handle_, "nvmlDeviceGetUUID", api.uuid);
-  if (!pci && !uuid) lacking = "nvmlDeviceGetUUID";
+  if (!pci && !uuid && lacking == nullptr) lacking = "nvmlDeviceGetUUID";
   if (lacking != nullptr) {
     ProbeState state = missing(lacking);
     ::dlclose(handle_);

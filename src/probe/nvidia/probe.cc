@@ -40,7 +40,7 @@ class NvmlProbe final : public Probe {
   std::string_view name() const noexcept override { return "nvml"; }
   ProbeState open(Board& board) override;
   void sample(Tier tier, std::int64_t now_ns, Board& board) noexcept override;
-  bool wants_rescan() const noexcept override { return rescan_; }
+  bool wants_rescan() const noexcept override { return rescan_ && now_ns_ >= hold_ns_; }
 
  private:
   ProbeState open_paused(Board& board);
@@ -59,6 +59,7 @@ class NvmlProbe final : public Probe {
   ProbeState state_;
   std::int64_t now_ns_ = 0;
   bool rescan_ = false;
+  std::int64_t hold_ns_ = 0;  // no rescan before
 
   bool reinitialize_ = false;
   std::int64_t reinitialized_ns_ = 0;  // when last; 0: never
@@ -69,7 +70,10 @@ class NvmlProbe final : public Probe {
 
 ProbeState NvmlProbe::open(Board& board) {
   if (now_ns_ == 0) now_ns_ = shared_.clock();
-  if (!helper_.pause(kPauseNs)) return state_;  // a call hangs in the driver: look again later
+  if (!helper_.pause(kPauseNs)) {  // a call hangs in the driver
+    hold_ns_ = now_ns_ + kLookForLostNs;
+    return state_;
+  }
   rescan_ = false;
   state_ = open_paused(board);
   schedule_looks();
