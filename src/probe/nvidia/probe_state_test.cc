@@ -179,13 +179,12 @@ TEST(NvmlSleep, FollowsADeviceIntoSleepAndOut) {
   EXPECT_EQ(rig.events("device_awake"), 1);
 }
 
-using NvmlDeathTest = ::testing::Test;
-
-// What the remote probe is for: in this process a fault of the driver's library is ours.
+// What the remote probe is for: in this process a fault of the driver's library is ours. The rig is
+// made outside, so that this process removes its folder.
 TEST(NvmlDeathTest, AFaultInTheLibraryEndsTheProcess) {
+  TestRig rig(healthy(1, "0 busy# 0:0 2:1\n"));
   EXPECT_DEATH(
       {
-        TestRig rig(healthy(1, "0 busy# 0:0 2:1\n"));
         rig.open();
         rig.run_to(3);
         std::_Exit(0);

@@ -13,7 +13,6 @@
 
 #include "probe/nvidia/probe.h"
 #include "probe/test_board.h"
-#include "testing/temp_dir.h"
 
 namespace genscope::probe::nvml {
 
@@ -21,11 +20,12 @@ class TestRig {
  public:
   // `level`: which driver the double is like; `scenario` as in tests/nvml_double/nvml_double.cc.
   explicit TestRig(const std::string& scenario, int level = 580) {
+    if (::mkdtemp(dir_.data()) == nullptr) throw std::runtime_error("no temporary folder");
     options.nvml_library = library_path(level);
-    options.sys_root = dir_ / "sys";
-    options.proc_root = dir_ / "proc";
+    options.sys_root = dir_ + "/sys";
+    options.proc_root = dir_ + "/proc";
     write("scenario", scenario);
-    ::setenv("GENSCOPE_NVML_SCENARIO", (dir_ / "scenario").c_str(), 1);
+    ::setenv("GENSCOPE_NVML_SCENARIO", (dir_ + "/scenario").c_str(), 1);
     library_ = ::dlopen(options.nvml_library.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library_ == nullptr) throw std::runtime_error(::dlerror());
     function<void()>("nvml_double_reset")();
@@ -33,6 +33,8 @@ class TestRig {
   ~TestRig() {
     probe.reset();
     ::dlclose(library_);
+    std::error_code ignored;
+    std::filesystem::remove_all(dir_, ignored);
   }
   TestRig(const TestRig&) = delete;
   TestRig& operator=(const TestRig&) = delete;
@@ -43,7 +45,7 @@ class TestRig {
   }
 
   void write(const std::string& name, const std::string& content) const {
-    const std::filesystem::path path = dir_ / name;
+    const std::filesystem::path path = dir_ + "/" + name;
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path) << content;
   }
@@ -135,7 +137,7 @@ class TestRig {
     function<void(std::int64_t)>("nvml_double_set_time_ns")(now_ns());
   }
 
-  testing::TempDir dir_;
+  std::string dir_ = std::filesystem::temp_directory_path() / "genscope-nvml-XXXXXX";
   void* library_ = nullptr;
   long step_ = 0;  // tenths of a second
 };
