@@ -18,8 +18,8 @@ class Psutil {
   double finish();
 
  private:
+  int out_ = -1;  // before pid_, whose initializer sets it
   pid_t pid_ = -1;
-  int out_ = -1;
 };
 
 }  // namespace bench
