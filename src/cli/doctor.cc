@@ -87,8 +87,10 @@ class Doctor final : public Command {
       if (i < known.size()) {
         finding.summary = known[i].summary;
         finding.in_child = known[i].loads_driver_code;
-        // What we measured is the pipe to the child, not the work.
-        if (finding.in_child) std::fill_n(finding.report.tier_cpu_ns, kTiers, 0);
+      }
+      // Of a child we measured the pipe to it, not its work; of one that does not work, nothing.
+      if (finding.in_child || finding.report.state.kind != ProbeState::Kind::works) {
+        std::fill_n(finding.report.tier_cpu_ns, kTiers, 0);
       }
       findings.push_back(std::move(finding));
     }

@@ -83,6 +83,7 @@ class Top final : public Command {
     if (const Status started = watcher.start(); !started) return started.error();
     Result<Output> output = Output::open("-");
     if (!output) return output.error();
+    watcher.frame();  // CPU time of processes needs two
     watcher.settle();
     if (json_) {
       output->sink()(top::frame_json(watcher.frame()));

@@ -30,6 +30,8 @@ std::vector<Gap> gaps(const Snapshot& snapshot) {
   std::vector<Gap> found;
   for (const Snapshot::Series& series : snapshot.series) {
     if (series.metric == nullptr || series.reading.status == SampleStatus::ok) continue;
+    const bool pending = series.reading.status == SampleStatus::pending;
+    if (pending && series.tier == Tier::on_demand) continue;  // nobody asked for it
     const std::string reason = series.reading.reason == nullptr ? "" : series.reading.reason;
     const auto same = [&](const Gap& gap) {
       return gap.entity == series.entity && gap.status == series.reading.status &&

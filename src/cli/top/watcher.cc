@@ -81,6 +81,7 @@ void Watcher::settle() const {
   constexpr auto kPatience = 2s;
   const auto end = std::chrono::steady_clock::now() + kPatience;
   const auto is_pending = [](const Snapshot::Series& series) {
+    if (series.tier == Tier::on_demand) return false;  // nobody asked
     const bool counter = series.metric != nullptr && series.metric->kind == MetricKind::counter;
     return series.reading.status == SampleStatus::pending ||
            (counter && series.reading.status == SampleStatus::ok &&
