@@ -195,7 +195,7 @@ class TraceTelemetry {
       found_.push_back({entity, metric, text, {}});
     }
     // A series that never had a value has no counter, but it has a status.
-    std::set<std::string_view> seen;
+    std::set<std::string> seen;  // copies: found_ grows below
     for (const Found& found : found_) seen.insert(found.counter);
     for (const auto& [counter, status] : statuses_) {
       if (seen.contains(counter)) continue;

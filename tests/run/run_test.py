@@ -192,14 +192,16 @@ class Signals(RunCase):
 
 def children(pid):
     try:
-        return open(f"/proc/{pid}/task/{pid}/children").read().split()
+        with open(f"/proc/{pid}/task/{pid}/children") as file:
+            return file.read().split()
     except OSError:
         return []
 
 
 def state(pid):
     try:
-        return open(f"/proc/{pid}/stat").read().rsplit(") ", 1)[1][0]
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(") ", 1)[1][0]
     except OSError:
         return ""
 

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import unittest
@@ -119,8 +120,9 @@ class Block(TerminalCase):
     def test_terminating_genscope_restores_the_terminal(self):
         self.type('"$GENSCOPE_BIN" run --no-gpu -- sleep 1000; echo code $?')
         self.wait_for(r"^CPU      ")
-        pane = self.tmux("display-message", "-p", "#{pane_pid}").strip()
-        subprocess.run(["pkill", "-TERM", "-P", pane, "genscope"], check=True)
+        shell = self.tmux("display-message", "-p", "#{pane_pid}").strip()
+        with open(f"/proc/{shell}/task/{shell}/children") as file:
+            os.kill(int(file.read().split()[0]), signal.SIGTERM)
         self.wait_for(r"^code 143$")
         self.expect_restored()
 

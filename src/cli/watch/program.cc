@@ -67,7 +67,8 @@ int spawn(pid_t& pid, const std::string& file, std::vector<std::string>& words,
           std::vector<std::string>& environment) {
   const SignalState& start = signals_at_start();
   sigset_t defaults;
-  sigfillset(&defaults);
+  // Not sigfillset: that leaves out the two that threads use, and posix_spawn would ignore them.
+  std::memset(&defaults, 0xFF, sizeof defaults);
   for (int number = 1; number < NSIG; ++number) {
     if (sigismember(&start.ignored, number) == 1) sigdelset(&defaults, number);
   }

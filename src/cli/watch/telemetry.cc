@@ -26,7 +26,13 @@ Telemetry::Telemetry(TelemetryOptions options, SampleSink* next)
       totals_(next),
       sampler_(with_sink(options_.sampling, &totals_)) {}
 
-Telemetry::~Telemetry() { stop(); }
+Telemetry::~Telemetry() {
+  if (!thread_.joinable()) return;
+  stop();
+  phase_.store(Phase::over);
+  phase_.notify_all();
+  thread_.join();
+}
 
 std::vector<std::string> Telemetry::wanted(bool gpu) const {
   std::vector<std::string> names;
@@ -54,12 +60,17 @@ void Telemetry::add_probes(pid_t pid) {
 void Telemetry::start(pid_t pid) {
   add_probes(pid);
   try {
-    // The process of the GPU probes ends with the thread that started it, so this one stays.
+    // The process of the GPU probes is this thread's child and ends with it; so it stays until
+    // the end, lest that process be taken for an orphan of the command.
     thread_ = std::thread([this] {
       const Status started = sampler_.start();
       open_.store(started.ok());
-      stopping_.wait(false);
+      phase_.wait(Phase::watching);
       sampler_.stop();
+      Phase stopping = Phase::stopping;
+      phase_.compare_exchange_strong(stopping, Phase::stopped);
+      phase_.notify_all();
+      phase_.wait(Phase::stopped);
     });
   } catch (const std::system_error&) {
     // No thread to be had: the command runs unwatched.
@@ -68,9 +79,10 @@ void Telemetry::start(pid_t pid) {
 
 void Telemetry::stop() {
   if (!thread_.joinable()) return;
-  stopping_.store(true);
-  stopping_.notify_all();
-  thread_.join();
+  Phase watching = Phase::watching;
+  phase_.compare_exchange_strong(watching, Phase::stopping);
+  phase_.notify_all();
+  phase_.wait(Phase::stopping);
 }
 
 Snapshot Telemetry::snapshot() const { return open_.load() ? sampler_.snapshot() : Snapshot{}; }

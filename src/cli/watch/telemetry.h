@@ -58,7 +58,8 @@ class Telemetry {
   Sampler sampler_;
   std::thread thread_;
   std::atomic<bool> open_{false};
-  std::atomic<bool> stopping_{false};
+  enum class Phase { watching, stopping, stopped, over };
+  std::atomic<Phase> phase_{Phase::watching};
 };
 
 }  // namespace genscope::cli::watch
