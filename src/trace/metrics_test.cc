@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <set>
+#include <string>
 
 namespace genscope::trace {
 namespace {
@@ -14,6 +17,18 @@ TEST(Metrics, IdsAreUniqueAndRowsComplete) {
     EXPECT_FALSE(row.unit.empty()) << row.id;
     EXPECT_FALSE(row.description.empty()) << row.id;
     EXPECT_LT(row.low, row.high) << row.id;
+  }
+}
+
+TEST(Metrics, AreInTheDocumentAsTheyAreHere) {
+  std::ifstream file(GENSCOPE_SOURCE_DIR "/docs/metrics.md");
+  const std::string page(std::istreambuf_iterator<char>(file), {});
+  constexpr std::string_view kKinds[] = {"gauge", "counter", "bits"};
+  for (const Metric& row : all_metrics()) {
+    const std::string line = "| `" + std::string(row.id) + "` | " + std::string(row.unit) + " | " +
+                             std::string(kKinds[static_cast<std::size_t>(row.kind)]) + " | " +
+                             std::string(row.description) + " |\n";
+    EXPECT_NE(page.find(line), std::string::npos) << "docs/metrics.md lacks: " << line;
   }
 }
 
