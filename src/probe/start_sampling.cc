@@ -20,7 +20,8 @@ struct Sampling {
 std::shared_ptr<void> start_sampling(const SamplingPlan& plan, std::unique_ptr<SampleSink> sink,
                                      std::vector<std::string>& errors) {
   SamplerOptions options;
-  options.fast_ns = static_cast<std::int64_t>(std::clamp(plan.interval_seconds, 0.001, 3600.0) * 1e9);
+  options.fast_ns =
+      static_cast<std::int64_t>(std::clamp(plan.interval_seconds, 0.001, 3600.0) * 1e9);
   options.normal_ns = std::max(options.normal_ns, options.fast_ns);
   options.slow_ns = std::max(options.slow_ns, options.normal_ns);
   options.budget_ratio = plan.budget_ratio;

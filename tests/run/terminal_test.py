@@ -31,7 +31,7 @@ class TerminalCase(RunCase):
         self.tmux("new-session", "-d", "-x", str(self.width), "-y", str(self.height),
                   "bash", "--norc", "--noprofile", env=env)
         self.addCleanup(self.tmux, "kill-server")
-        self.wait_for(r"^\$ $")
+        self.wait_for(r"^\$")
 
     def tmux(self, *words, env=None):
         return subprocess.run(["tmux", "-u", "-L", self.socket, "-f", "/dev/null", *words], env=env,
