@@ -40,7 +40,10 @@ std::string ScreenText::draw(const std::vector<std::string>& lines, std::size_t 
   // A block that shrinks keeps its rows, so that the region does not jump about.
   const std::size_t height = std::max(lines.size(), shown_.size());
   if (height == 0 || height + 1 >= rows) return out;
-  if (height != shown_.size()) out += leave() + set_up(height, rows);
+  if (height != shown_.size()) {
+    out += leave();
+    out += set_up(height, rows);
+  }
   std::string changed;
   for (std::size_t i = 0; i < height; ++i) {
     const std::string line = i < lines.size() ? lines[i] : "";
