@@ -90,9 +90,10 @@ class Top final : public Command {
       return kFine;
     }
     const auto width = static_cast<std::size_t>(output_width());
+    top::Frame frame = watcher.frame();
+    frame.trails.clear();  // one moment has no course
     std::string text;
-    for (const std::string& line :
-         top::frame_lines(watcher.frame(), look(globals, width), 0, false)) {
+    for (const std::string& line : top::frame_lines(frame, look(globals, width), 0, false)) {
       text += line + "\n";
     }
     output->sink()(text);

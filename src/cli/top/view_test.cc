@@ -30,7 +30,7 @@ TEST(TopView, ShowsTheWholeMachine) {
       ElementsAre(
           "genscope top  box  every 1.00 s  q quits",
           "CPU     46%  [#####-----]  8 CPUs  load 1.50  user 30%  system 10%",
-          "Memory  16.0/64.0 GiB  [##--------]  available 48.0 GiB",
+          "Memory  16.0/64.0 GiB  [###-------]  available 48.0 GiB",
           "I/O     disk read 2.00 KiB/s  write 0 B/s  net in 1.00 KiB/s  out n/a (short read)",
           "Waits   for CPU n/a (kernel without PSI)", "Power   n/a (energy_uj is for root only)",
           "", "GPU 0   NVIDIA H100 80GB HBM3  held down: power cap",
