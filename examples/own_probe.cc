@@ -15,8 +15,8 @@ namespace {
 std::atomic<int> queue_length{0};
 
 // Outlives every sampler, as a metric must.
-constexpr genscope::Metric kQueueLength{"queue_length", "1", "Requests that wait",
-                                        genscope::MetricKind::gauge, 0, 1e6};
+constexpr genscope::Metric kQueueLength{
+    "queue_length", "1", "Requests that wait", genscope::MetricKind::gauge, 0, 1e6};
 
 class QueueProbe final : public genscope::Probe {
  public:
@@ -58,8 +58,8 @@ int main() {
   for (const auto& series : now.series) {
     const std::string& entity = now.entities[series.entity].id;
     if (series.reading.status == genscope::SampleStatus::ok) {
-      std::printf("%s/%s = %g %s\n", entity.c_str(), series.metric->id.data(),
-                  series.reading.value, series.metric->unit.data());
+      std::printf("%s/%s = %g %s\n", entity.c_str(), series.metric->id.data(), series.reading.value,
+                  series.metric->unit.data());
     } else {
       std::printf("%s/%s: %s\n", entity.c_str(), series.metric->id.data(),
                   name(series.reading.status).data());

@@ -24,7 +24,7 @@ struct Samples : ::testing::Test {
     return options;
   }
   Analysis read() {
-    const Result<Run> run = read_run(dir / "run");
+    const Result<genscope::Run> run = read_run(dir / "run");
     EXPECT_TRUE(run.ok()) << run.error().message;
     return analyze(*run);
   }
@@ -99,7 +99,9 @@ TEST_F(Samples, GiveEnergyToTheDeviceAndToStages) {
       EXPECT_NEAR(*row.energy_joules, 200 * static_cast<double>(row.total_ns) * 1e-9,
                   0.2 * *row.energy_joules);
     }
-    if (row.name == "short") EXPECT_FALSE(row.energy_joules) << "shorter than three readings";
+    if (row.name == "short") {
+      EXPECT_FALSE(row.energy_joules) << "shorter than three readings";
+    }
   }
 }
 
@@ -117,7 +119,7 @@ TEST_F(Samples, OfProcessesKeepTheirMost) {
       sink->set_processes(0, std::span(&row, 1));
     }
   }
-  const Result<Run> run = read_run(dir / "run");
+  const Result<genscope::Run> run = read_run(dir / "run");
   ASSERT_TRUE(run.ok());
   EXPECT_LT(run->traces.at(0).events.size(), 50u) << "told when it grew, not each time";
   const Analysis analysis = analyze(*run);
