@@ -120,7 +120,7 @@ Latents Pipeline::prepare_latents(Index first_frame, Index frames) const {
 }
 
 void Pipeline::denoise(Latents& latents, Index first_frame) {
-  GENSCOPE_STAGE("denoising");
+  GENSCOPE_STAGE("denoising", GENSCOPE_ARG("steps", options_.steps));
   for (int i = 0; i < scheduler_->steps(); ++i) {
     const double noise_level = scheduler_->noise_level(i);
     const genscope::Step step{i, {{"noise_level", noise_level}}};

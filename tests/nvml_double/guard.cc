@@ -58,8 +58,10 @@ double seconds() {
   return static_cast<double>(ns) / 1e9;
 }
 
+// Before the library is started no scenario is known: then as if time were virtual.
 std::int64_t clock_ns() {
-  return world().scenario.virtual_time() ? world().time_ns.load() + t_spent_ns : monotonic_ns();
+  const bool real = world().initialized.load() != 0 && !world().scenario.virtual_time();
+  return real ? monotonic_ns() : world().time_ns.load() + t_spent_ns;
 }
 
 Handle* handle_of(int device, int instance) {

@@ -72,7 +72,7 @@ TEST(Trail, ForgetsTheOldestAndScalesToTheLargest) {
   for (int i = 0; i < 1000; ++i) trail.push(i);
   EXPECT_EQ(trail.size(), Trail::kCapacity);
   EXPECT_EQ(trail.draw(2, 0, false), "##");
-  EXPECT_EQ(trail.draw(2, 1998, false), "==");
+  EXPECT_EQ(trail.draw(2, 1998, false), "-=");
 }
 
 }  // namespace

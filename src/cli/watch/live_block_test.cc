@@ -160,7 +160,7 @@ TEST(LiveBlock, FromFourGpusOnAGrid) {
   for (int i = 0; i < 5; ++i) m.gpu("GPU-" + std::to_string(i));
   const auto lines = live_block(m.state, kPlain, 20);
   ASSERT_EQ(lines.size(), 8u);
-  EXPECT_EQ(lines[5], "0: 97% 20.0/80.0 GiB 650 W 71 C           1: 97% 20.0/80.0 GiB 650 W 71 C");
+  EXPECT_EQ(lines[5], "0: 97% 20.0/80.0 GiB 650 W 71 C          1: 97% 20.0/80.0 GiB 650 W 71 C");
   EXPECT_EQ(lines[7], "4: 97% 20.0/80.0 GiB 650 W 71 C");
   const auto wide = live_block(m.state, {.width = 200, .color = false, .unicode = false}, 20);
   EXPECT_EQ(wide.size(), 6u) << "five on one line";
