@@ -28,6 +28,7 @@ std::int64_t Governor::median(const Job& job) noexcept {
 std::int64_t Governor::cost_ns(std::size_t job) const noexcept { return median(jobs_[job]); }
 
 double Governor::share(const Job& job, std::uint32_t factor) const noexcept {
+  if (job.count < kEnough) return 0;
   return static_cast<double>(median(job)) / (static_cast<double>(job.period_ns) * factor);
 }
 

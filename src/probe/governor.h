@@ -44,6 +44,7 @@ class Governor {
 
  private:
   static constexpr std::size_t kWindow = 15;
+  static constexpr std::size_t kEnough = 5;  // readings before a job counts: the first are cold
   struct Job {
     std::int64_t period_ns = 0;
     std::uint32_t factor = 1;

@@ -53,6 +53,15 @@ TEST(Governor, DoesNotSwingBetweenTwoRates) {
   for (int i = 0; i < 10; ++i) EXPECT_FALSE(governor.decide().changed);
 }
 
+TEST(Governor, WaitsForAFewReadings) {
+  Governor governor(0.001);
+  const std::size_t job = governor.add(100 * kMs);
+  for (int i = 0; i < 4; ++i) governor.report(job, 50'000'000);
+  EXPECT_FALSE(governor.decide().changed);
+  governor.report(job, 50'000'000);
+  EXPECT_TRUE(governor.decide().slower);
+}
+
 TEST(Governor, IgnoresASingleSpike) {
   Governor governor(0.001);
   const std::size_t job = governor.add(100 * kMs);
