@@ -1,7 +1,9 @@
 #include "probe/live_board.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <thread>
 
 namespace genscope::probe {
 namespace {
@@ -90,17 +92,17 @@ void LiveBoard::break_rates() noexcept {
 void LiveBoard::update_rate(Cell& cell, const Reading& reading) noexcept {
   SampleStatus status = reading.status;
   if (status == SampleStatus::ok) {
-    const double seconds = static_cast<double>(reading.at_ns - cell.last_ns) * 1e-9;
-    if (!cell.has_last || seconds <= 0 || reading.value < cell.last) {
+    // Two tiers may read one counter in one tick: the rate stays as it is.
+    if (cell.has_last && reading.at_ns <= cell.last_ns) return;
+    if (!cell.has_last || reading.value < cell.last) {
       status = SampleStatus::pending;  // the first, or the first after a reset
     } else {
+      const double seconds = static_cast<double>(reading.at_ns - cell.last_ns) * 1e-9;
       cell.rate.store((reading.value - cell.last) / seconds, std::memory_order_release);
     }
-    if (!cell.has_last || seconds > 0) {
-      cell.last = reading.value;
-      cell.last_ns = reading.at_ns;
-      cell.has_last = true;
-    }
+    cell.last = reading.value;
+    cell.last_ns = reading.at_ns;
+    cell.has_last = true;
   } else if (status != SampleStatus::pending && status != SampleStatus::stale) {
     cell.has_last = false;  // what comes back may have started anew
   }
@@ -188,9 +190,10 @@ Snapshot LiveBoard::snapshot() const {
       if (processes_[i].known) snapshot.processes.push_back({i, processes_[i].rows});
     }
   }
-  // A tick takes microseconds; whoever still meets one after this many tries takes a mixed row
-  // rather than wait.
+  // A tick takes some 100 us, and they are far apart. Whoever still meets one after 50 ms takes a
+  // mixed row rather than wait longer: a driver hangs.
   for (int tries = 0; tries < 1000; ++tries) {
+    if (tries >= 100) std::this_thread::sleep_for(std::chrono::microseconds(50));
     const std::uint32_t before = sequence_.load(std::memory_order_acquire);
     snapshot.at_ns = tick_ns_.load(std::memory_order_acquire);
     for (std::size_t i = 0; i < snapshot.series.size(); ++i) {

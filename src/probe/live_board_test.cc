@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <thread>
 
@@ -39,6 +40,14 @@ TEST_F(BoardTest, TakesRatesOverTheRealTime) {
   tick(3 * kSecond, 700);
   EXPECT_EQ(last().rate.status, SampleStatus::ok);
   EXPECT_DOUBLE_EQ(last().rate.value, 300);
+}
+
+TEST_F(BoardTest, KeepsTheRateWhenACounterIsReadTwiceInATick) {
+  tick(1 * kSecond, 100);
+  tick(2 * kSecond, 200);
+  tick(2 * kSecond, 201);
+  EXPECT_EQ(last().rate.status, SampleStatus::ok);
+  EXPECT_DOUBLE_EQ(last().rate.value, 100);
 }
 
 TEST_F(BoardTest, TakesNoRateAcrossAReset) {
@@ -110,20 +119,21 @@ TEST_F(BoardTest, KeepsTheFirstProcesses) {
 
 TEST_F(BoardTest, AReaderSeesWholeTicks) {
   std::thread writer([&] {
-    for (int i = 1; i <= 20'000; ++i) {
+    for (int i = 1; i <= 2'000; ++i) {
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
       board.begin_tick(i);
       board.set(counter, i);
-      board.set(busy, i / 20'000.0);
+      board.set(busy, i / 2000.0);
       board.end_tick();
     }
   });
   double last_seen = 0;
-  while (last_seen < 20'000) {
+  while (last_seen < 2'000) {
     const Snapshot snapshot = board.snapshot();
     const Reading& joules = snapshot.find(gpu, "energy_joules")->reading;
     const Reading& ratio = snapshot.find(gpu, "busy_ratio")->reading;
     if (joules.status != SampleStatus::ok || ratio.status != SampleStatus::ok) continue;
-    ASSERT_DOUBLE_EQ(ratio.value * 20'000, joules.value);
+    ASSERT_DOUBLE_EQ(ratio.value * 2'000, joules.value);
     ASSERT_GE(joules.value, last_seen);
     last_seen = joules.value;
   }
