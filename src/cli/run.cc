@@ -48,6 +48,7 @@ class OwnTrace {
     options.run_dir = run_dir;
     options.buffer_bytes = 4u << 20;  // a few thousand readings a second at most
     options.quiet = true;             // we say it ourselves, when the screen is free
+    options.span = !tags.empty();     // the command's own spans are what a reader looks for
     session_ = std::make_unique<Session>("genscope", options);
     for (const auto& [key, value] : tags) session_->arg(key, std::string_view(value));
     sink_ = make_recording_sink();

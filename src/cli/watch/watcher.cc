@@ -35,6 +35,7 @@ std::optional<Ending> Watcher::watch(Telemetry& telemetry, CannotStart& why) {
   telemetry_ = &telemetry;
   std::vector<std::pair<std::string, std::string>> environment;
   if (!options_.run_dir.empty()) environment.emplace_back("GENSCOPE_RUN_DIR", options_.run_dir);
+  environment.emplace_back("GENSCOPE_SAMPLED", "1");  // its sessions need no probes of their own
   begin_ns_ = now_ns();
   pid_ = start_command(options_.file, options_.command, environment, why);
   if (pid_ == 0) return std::nullopt;
