@@ -65,11 +65,23 @@ class Demo final : public Command {
     const Result<std::string> directory = make_run_directory();
     if (!directory) return directory.error();
 
-    // The picture goes beside the trace, unless the arguments say otherwise.
-    std::vector<std::string> command = {*program, "--out", *directory + "/"};
+    // As a user would: under `genscope run`. The picture goes beside the trace, unless the
+    // arguments say otherwise.
+    std::vector<std::string> command = {"/proc/self/exe",
+                                        "--quiet",
+                                        "run",
+                                        "--live",
+                                        json_ || globals.quiet ? "never" : "auto",
+                                        "--run-dir",
+                                        *directory,
+                                        "--name",
+                                        "demo",
+                                        "--",
+                                        *program,
+                                        "--out",
+                                        *directory + "/"};
     command.insert(command.end(), arguments_.begin(), arguments_.end());
     ChildOptions child;
-    child.environment = {{"GENSCOPE_RUN_DIR", *directory}};
     if (json_) child.output = ChildOptions::Stdout::to_stderr;
     if (globals.quiet) child.output = ChildOptions::Stdout::discard;
     const Result<int> code = run_child(command, child);
