@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
-#include <map>
+#include <mutex>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -56,7 +56,7 @@ class RemoteProbe final : public Probe, private WireReader::Handler {
   Pipe drain() noexcept;
   void wait_for_states();
   ProbeState summary() const;
-  const char* intern(std::string_view reason);
+  static const char* intern(std::string_view reason);
   static std::uint32_t lookup(const std::vector<std::uint32_t>& table, std::uint32_t number) {
     return number < table.size() ? table[number] : kNoSeries;
   }
@@ -76,7 +76,6 @@ class RemoteProbe final : public Probe, private WireReader::Handler {
   std::unique_ptr<WireReader> reader_;
   Board* board_ = nullptr;
   std::vector<std::uint32_t> entities_, series_;  // the child's numbers -> the board's
-  std::deque<std::string> reasons_;               // literals, as far as the board can tell
   std::vector<std::pair<std::string, ProbeState>> states_;
   std::int64_t pause_ns_ = kFirstPause;
   std::int64_t restart_ns_ = 0;  // when to try again; 0: it runs
@@ -260,13 +259,18 @@ void RemoteProbe::sample(Tier tier, std::int64_t now_ns, Board& board) noexcept 
   lose("the process that reads it died", detail, now_ns);
 }
 
+// Reasons are literals to whoever reads them, and snapshots outlive probes: so they live as long as
+// the process. There are few, and at most kMaxReasons.
 const char* RemoteProbe::intern(std::string_view reason) {
+  static std::mutex mutex;
+  static auto* const reasons = new std::deque<std::string>;
   if (reason.empty()) return nullptr;
-  for (const std::string& known : reasons_) {
+  const std::lock_guard lock(mutex);
+  for (const std::string& known : *reasons) {
     if (known == reason) return known.c_str();
   }
-  if (reasons_.size() >= kMaxReasons) return "see the other process";
-  return reasons_.emplace_back(reason).c_str();
+  if (reasons->size() >= kMaxReasons) return "see the other process";
+  return reasons->emplace_back(reason).c_str();
 }
 
 void RemoteProbe::on_entity(std::uint32_t entity, Entity what) {

@@ -55,6 +55,21 @@ TEST_F(RemoteTest, TakesOverWhatTheOtherProcessReads) {
   EXPECT_EQ(board.find("GPU-1", "power_watts")->source, "its file");
 }
 
+TEST_F(RemoteTest, ReasonsOutliveTheProbe) {
+  WireWriter writer;
+  writer.add_entity(0, {EntityKind::gpu, "GPU-1", "A GPU", {}});
+  writer.add_series(5, 0, trace::metric("power_watts"), "its file");
+  writer.add_reading(
+      5, {0, SampleStatus::not_permitted, "only for administrators, says the driver", 0});
+  writer.add_state("nvml", {ProbeState::Kind::works, "", ""});
+  auto probe = start(writer.out(), "sleep 60");
+  probe->open(board);
+  ASSERT_TRUE(sample_until(*probe, [&] { return power() == SampleStatus::not_permitted; }));
+  probe.reset();
+  EXPECT_STREQ(board.get("GPU-1", "power_watts").reason,
+               "only for administrators, says the driver");
+}
+
 TEST_F(RemoteTest, ACrashLosesTheDevicesAndNothingElse) {
   const auto probe = start(first_words(250), "kill -SEGV $$");
   probe->open(board);
