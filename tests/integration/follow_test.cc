@@ -207,7 +207,7 @@ TEST(Follow, AKilledProcessIsNotAliveAndItsStageStaysKnown) {
     ready[0] = 1;
     for (;;) ::pause();
   }
-  while (ready[0] == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (ready[0] == 0) std::this_thread::sleep_for(std::chrono::milliseconds(kSanitized ? 50 : 1));
   RunFollower follower(dir / "run");
   Progress::Process now = only_process(follower.poll());
   EXPECT_EQ(now.pid, static_cast<std::uint32_t>(child));
@@ -364,7 +364,7 @@ TEST(Follow, WhileThreadsRecordAtFullSpeed) {
     });
   }
   RunFollower follower(dir / "run");
-  for (int i = 0; i < 50; ++i) {
+  for (std::size_t i = 0; i < scaled(50); ++i) {
     const Progress::Process now = only_process(follower.poll());
     EXPECT_TRUE(now.alive);
     EXPECT_TRUE(now.stage == "busy" || now.stage.starts_with("own ")) << now.stage;

@@ -111,6 +111,7 @@ TEST(LiveProcess, CpuOfABurnerIsItsThreadsTime) {
 }
 
 TEST(LiveProcess, SplitsAnonymousAndFileMemory) {
+  if (testing::kThreadSanitizer) GTEST_SKIP() << "tsan's shadow is anonymous memory too";
   const testing::TempDir dir;
   const std::size_t kAnonymous = scaled(300) << 20, kFile = scaled(200) << 20;
   const std::string path = dir / "weights";
