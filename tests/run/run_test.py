@@ -8,7 +8,7 @@ import signal
 import subprocess
 import unittest
 
-from support import PYTHON, TINYDIFF, RunCase, wait_until
+from support import BIN, PYTHON, TINYDIFF, RunCase, wait_until
 
 HANDLER = """
 import signal, sys, time
@@ -179,6 +179,20 @@ class Signals(RunCase):
             alone = subprocess.run(show, stdout=subprocess.PIPE, preexec_fn=before).stdout
             watched = self.run_it(*show, options=["--quiet"], preexec_fn=before).stdout
             self.assertEqual(watched, alone)
+
+    def test_signals_that_threads_use_are_as_we_were_given_them(self):
+        # What posix_spawn starts has 32 and 33 ignored.
+        def spawned(words):
+            out = self.dir / "spawned"
+            to_file = (os.POSIX_SPAWN_OPEN, 1, out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            pid = os.posix_spawnp(words[0], words, self.env, file_actions=[to_file])
+            os.waitpid(pid, 0)
+            return out.read_text()
+
+        show = ["grep", "^SigIgn", "/proc/self/status"]
+        alone = spawned(show)
+        self.assertEqual(int(alone.split()[1], 16) & 0x1_8000_0000, 0x1_8000_0000)
+        self.assertEqual(spawned([BIN, "run", "--quiet", "--", *show]), alone)
 
     def test_stopping_us_stops_the_command_and_both_go_on(self):
         process = self.start("sh", "-c", "echo ready; read x; sleep 0.2; exit 4")

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -66,12 +67,16 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 int spawn(pid_t& pid, const std::string& file, std::vector<std::string>& words,
           std::vector<std::string>& environment) {
   const SignalState& start = signals_at_start();
-  sigset_t defaults;
-  // Not sigfillset: that leaves out the two that threads use, and posix_spawn would ignore them.
-  std::memset(&defaults, 0xFF, sizeof defaults);
-  for (int number = 1; number < NSIG; ++number) {
-    if (sigismember(&start.ignored, number) == 1) sigdelset(&defaults, number);
+  // By bits: sigfillset and sigdelset leave out the two signals that threads use, and posix_spawn
+  // ignores those unless told otherwise.
+  std::array<unsigned long, sizeof(sigset_t) / sizeof(unsigned long)> bits;
+  bits.fill(~0UL);
+  constexpr std::size_t kWord = 8 * sizeof(unsigned long);
+  for (std::size_t number = 1; number < start.ignored.size(); ++number) {
+    if (start.ignored[number]) bits[(number - 1) / kWord] &= ~(1UL << ((number - 1) % kWord));
   }
+  sigset_t defaults;
+  std::memcpy(&defaults, bits.data(), sizeof defaults);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setsigdefault(&attributes, &defaults);

@@ -1,8 +1,10 @@
 #include "cli/watch/signals.h"
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 
 namespace genscope::cli::watch {
 namespace {
@@ -13,11 +15,23 @@ constexpr int kWatched[] = {SIGINT,  SIGQUIT, SIGTERM, SIGHUP,   SIGUSR1,
 SignalState& state() {
   static SignalState state = [] {
     SignalState none;
-    sigemptyset(&none.ignored);
     sigemptyset(&none.mask);
     return none;
   }();
   return state;
+}
+
+// The C library's sigaction hides the two signals that threads use; a parent that came from
+// posix_spawn has them ignored.
+bool is_ignored(int number) {
+  struct {
+    void (*handler)(int);
+    unsigned long flags;
+    void (*restorer)();
+    std::uint64_t mask;
+  } action{};  // as the kernel has it
+  return syscall(SYS_rt_sigaction, number, nullptr, &action, sizeof action.mask) == 0 &&
+         action.handler == SIG_IGN;
 }
 
 }  // namespace
@@ -26,9 +40,7 @@ void remember_signals() {
   SignalState& start = state();
   sigprocmask(SIG_SETMASK, nullptr, &start.mask);
   for (int number = 1; number < NSIG; ++number) {
-    struct sigaction action {};
-    if (sigaction(number, nullptr, &action) != 0) continue;
-    if (action.sa_handler == SIG_IGN) sigaddset(&start.ignored, number);
+    start.ignored[static_cast<std::size_t>(number)] = is_ignored(number);
   }
 }
 

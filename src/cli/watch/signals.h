@@ -6,6 +6,7 @@
 
 #include <sys/signalfd.h>
 
+#include <bitset>
 #include <csignal>
 #include <optional>
 
@@ -13,7 +14,7 @@ namespace genscope::cli::watch {
 
 // How signals were set when genscope started; the command is started with the same.
 struct SignalState {
-  sigset_t ignored;
+  std::bitset<NSIG> ignored;  // by number; a sigset_t refuses the two that threads use
   sigset_t mask;
 };
 // Call it first in main, before anything sets a handler. Until then: none ignored, none blocked.

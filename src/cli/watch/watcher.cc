@@ -84,7 +84,7 @@ void Watcher::wait_for_signals() {
 
 void Watcher::handle(const signalfd_siginfo& info) {
   const int number = static_cast<int>(info.ssi_signo);
-  const bool ignored = sigismember(&signals_at_start().ignored, number) == 1;
+  const bool ignored = signals_at_start().ignored.test(info.ssi_signo);
   const Reaction reaction = react(number, info.ssi_code, ignored);
   const bool from_command = info.ssi_pid == static_cast<std::uint32_t>(pid_);
   if ((reaction.kind == Reactions::pass_on || reaction.pass_on_too) && !from_command) {
