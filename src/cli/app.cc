@@ -130,7 +130,8 @@ int run_app(int argc, const char* const* argv, std::vector<std::unique_ptr<Comma
   for (const auto& command : commands) {
     CLI::App* sub = app.add_subcommand(command->name(), command->summary());
     sub->set_help_flag("-h,--help", "Show this help");
-    command->add_options(*sub);
+    Options options(*sub);
+    command->add_options(options);
   }
   try {
     const std::vector<const char*> words = without_tail(argc, argv, commands);

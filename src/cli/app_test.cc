@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
+#include <functional>
 
 #include "cli/exit_code.h"
 #include "cli/output.h"
@@ -23,7 +23,9 @@ class Fake final : public Command {
   explicit Fake(Body body) : body_(std::move(body)) {}
   const char* name() const override { return "report"; }
   const char* summary() const override { return "Fake"; }
-  void add_options(CLI::App& app) override { app.add_option("-f,--format", format_, "Format"); }
+  void add_options(Options& options) override {
+    options.add("-f,--format", format_, "FORMAT", "Format");
+  }
   Result<int> run(const Globals& globals) override { return body_(globals); }
 
  private:
@@ -37,7 +39,7 @@ class Runner final : public Command {
   explicit Runner(std::vector<std::string>& tail) : tail_(tail) {}
   const char* name() const override { return "run"; }
   const char* summary() const override { return "Fake"; }
-  void add_options(CLI::App& app) override { app.add_option("--name", name_, "Name"); }
+  void add_options(Options& options) override { options.add("--name", name_, "NAME", "Name"); }
   bool wants_tail() const override { return true; }
   void set_tail(std::vector<std::string> words) override { tail_ = std::move(words); }
   Result<int> run(const Globals& globals) override { return globals.quiet ? 1 : 0; }

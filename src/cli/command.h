@@ -8,9 +8,7 @@
 
 #include <genscope/error.h>
 
-namespace CLI {
-class App;
-}
+#include "cli/options.h"
 
 namespace genscope::cli {
 
@@ -26,7 +24,7 @@ class Command {
   virtual const char* name() const = 0;
   virtual const char* summary() const = 0;  // one line of `genscope --help`
   // Adds options, positionals and the footer; what they set is kept in this object.
-  virtual void add_options(CLI::App& app) = 0;
+  virtual void add_options(Options& options) = 0;
   // Whether the words after `--` are another program's. They are then not parsed but handed over as
   // they are, before run().
   virtual bool wants_tail() const { return false; }

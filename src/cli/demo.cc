@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -44,11 +43,10 @@ class Demo final : public Command {
   const char* name() const override { return "demo"; }
   const char* summary() const override { return "Profile the workload that ships with genscope"; }
 
-  void add_options(CLI::App& app) override {
-    app.add_option("ARGS", arguments_, "After --: arguments of tinydiff, the workload")
-        ->type_name("");
-    app.add_flag("--json", json_, "Print the report as JSON; the workload prints to stderr");
-    app.footer(
+  void add_options(Options& options) override {
+    options.add("ARGS", arguments_, "", "After --: arguments of tinydiff, the workload");
+    options.flag("--json", json_, "Print the report as JSON; the workload prints to stderr");
+    options.footer(
         std::string("Runs tinydiff, a small diffusion pipeline on the CPU, under a new run\n"
                     "directory in $GENSCOPE_OUT (default ./genscope-runs), and shows what was\n"
                     "recorded. Its picture goes into that directory.\n\n"

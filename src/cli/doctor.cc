@@ -1,7 +1,6 @@
 // genscope doctor
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -33,9 +32,9 @@ class Doctor final : public Command {
   const char* name() const override { return "doctor"; }
   const char* summary() const override { return "Say which probes work here, and what would help"; }
 
-  void add_options(CLI::App& app) override {
-    app.add_flag("--json", json_, "Print one JSON document");
-    app.footer(
+  void add_options(Options& options) override {
+    options.flag("--json", json_, "Print one JSON document");
+    options.footer(
         std::string("Opens every probe, samples for two seconds, and prints for each whether\n"
                     "it works, is absent, denied or broken, why, the remedy, and what it\n"
                     "costs. A missing sensor is not a failure: the exit code is 0.\n\n"

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <csignal>
@@ -18,29 +17,31 @@
 namespace genscope::cli {
 namespace {
 
-const CLI::Range kPeriod(0.0, 3'600'000.0);
+constexpr double kLongestMs = 3'600'000.0;
 
 class ProbeChild final : public Command {
  public:
   const char* name() const override { return "probe-child"; }
   const char* summary() const override { return "Serve probes to another genscope"; }
 
-  void add_options(CLI::App& app) override {
-    app.group("");  // not in the help
-    app.add_option("--probes", probes_, "Names, separated by commas")->required()->delimiter(',');
-    app.add_option("--pid", pid_, "Root of the watched tree; 0: the process that started this one");
-    app.add_flag("!--no-children", options_.children, "Without its descendants");
-    app.add_flag("!--no-gpu-memory", options_.gpu_memory);
-    app.add_flag("!--no-gpu-utilization", options_.gpu_utilization);
-    app.add_flag("!--no-gpu-temperature", options_.gpu_temperature);
-    app.add_flag("!--no-gpu-power", options_.gpu_power);
-    app.add_flag("!--no-gpu-processes", options_.gpu_processes);
-    app.add_flag("--gpu-counters", options_.gpu_counters);
-    app.add_option("--interval", fast_ms_, "Period of the fast tier in ms")->check(kPeriod);
-    app.add_option("--normal", normal_ms_, "Of the normal tier; 0: 1 s or the interval")
-        ->check(kPeriod);
-    app.add_option("--slow", slow_ms_, "Of the slow tier; 0: 5 s or the interval")->check(kPeriod);
-    app.add_option("--budget", sampling_.budget_ratio)->check(CLI::Range(0.0, 64.0));
+  void add_options(Options& options) override {
+    options.hide();
+    options.add("--probes", probes_, "LIST", "Names, separated by commas").required().split_at(',');
+    options.add("--pid", pid_, "PID",
+                "Root of the watched tree; 0: the process that started this one");
+    options.flag("!--no-children", options_.children, "Without its descendants");
+    options.flag("!--no-gpu-memory", options_.gpu_memory);
+    options.flag("!--no-gpu-utilization", options_.gpu_utilization);
+    options.flag("!--no-gpu-temperature", options_.gpu_temperature);
+    options.flag("!--no-gpu-power", options_.gpu_power);
+    options.flag("!--no-gpu-processes", options_.gpu_processes);
+    options.flag("--gpu-counters", options_.gpu_counters);
+    options.add("--interval", fast_ms_, "MS", "Period of the fast tier").range(0, kLongestMs);
+    options.add("--normal", normal_ms_, "MS", "Of the normal tier; 0: 1 s or the interval")
+        .range(0, kLongestMs);
+    options.add("--slow", slow_ms_, "MS", "Of the slow tier; 0: 5 s or the interval")
+        .range(0, kLongestMs);
+    options.add("--budget", sampling_.budget_ratio, "RATIO", "").range(0, 64);
   }
 
   Result<int> run(const Globals&) override {

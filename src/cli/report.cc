@@ -1,5 +1,4 @@
 // genscope report
-#include <CLI/CLI.hpp>
 
 #include <genscope/analyze.h>
 #include <genscope/report.h>
@@ -18,22 +17,21 @@ class Report final : public Command {
   const char* name() const override { return "report"; }
   const char* summary() const override { return "Show a recorded run: stages, steps, threads"; }
 
-  void add_options(CLI::App& app) override {
-    app.add_option("RUN", run_, "Run directory, or one trace file")->required()->type_name("");
-    app.add_option("-f,--format", format_, "text, json or csv")
-        ->check(CLI::IsMember({"text", "json", "csv"}).description(""))
-        ->type_name("FORMAT")
-        ->capture_default_str();
-    app.add_flag("--json", json_, "Short for --format json");
-    app.add_option("-o,--output", output_, "Write to this file, whole or not at all; - is stdout")
-        ->type_name("PATH")
-        ->capture_default_str();
-    app.add_flag("--spans", spans_, "Every span, one per line, instead of the summary");
-    app.footer(std::string("Examples:\n"
-                           "  genscope report genscope-runs/20260101-120000-demo-4242\n"
-                           "  genscope report RUN -f json | jq '.stages[0]'\n"
-                           "  genscope report RUN --spans -f csv -o spans.csv\n\n") +
-               kExitCodesHelp);
+  void add_options(Options& options) override {
+    options.add("RUN", run_, "", "Run directory, or one trace file").required();
+    options.add("-f,--format", format_, "FORMAT", "text, json or csv")
+        .one_of({"text", "json", "csv"})
+        .show_default();
+    options.flag("--json", json_, "Short for --format json");
+    options
+        .add("-o,--output", output_, "PATH", "Write to this file, whole or not at all; - is stdout")
+        .show_default();
+    options.flag("--spans", spans_, "Every span, one per line, instead of the summary");
+    options.footer(std::string("Examples:\n"
+                               "  genscope report genscope-runs/20260101-120000-demo-4242\n"
+                               "  genscope report RUN -f json | jq '.stages[0]'\n"
+                               "  genscope report RUN --spans -f csv -o spans.csv\n\n") +
+                   kExitCodesHelp);
   }
 
   Result<int> run(const Globals& globals) override {

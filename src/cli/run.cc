@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -76,33 +75,28 @@ class RunCommand final : public Command {
   bool wants_tail() const override { return true; }
   void set_tail(std::vector<std::string> words) override { command_ = std::move(words); }
 
-  void add_options(CLI::App& app) override {
-    app.add_option("-o,--out", flags_.out, "Folder for the new run directory ($GENSCOPE_OUT)")
-        ->type_name("DIR");
-    app.add_option("--run-dir", run_dir_, "The run directory itself, made if missing")
-        ->type_name("DIR");
-    app.add_option("--name", name_, "Name of the run; default: the program's")->type_name("NAME");
-    app.add_option("--live", flags_.live,
-                   "Live block at the bottom of the terminal: auto, always or never")
-        ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
-        ->type_name("WHEN");
-    app.add_flag("--no-gpu", flags_.no_gpu, "Do not look at GPUs");
-    app.add_option("--probes", flags_.probes,
-                   "Only these, separated by commas; see genscope doctor")
-        ->delimiter(',')
-        ->type_name("LIST");
-    app.add_option("--interval", flags_.interval_ms, "Milliseconds between two fast readings [100]")
-        ->check(CLI::Range(10, 60'000).description(""))
-        ->type_name("MS");
-    CLI::Option* config =
-        app.add_option("--config", flags_.config, "Settings file, see docs/config.md")
-            ->type_name("FILE");
-    app.add_option("--preset", flags_.preset, "development, production or debugging")
-        ->type_name("NAME")
-        ->excludes(config);
-    app.add_option("--json", json_, "Write the report as JSON to this file at the end")
-        ->type_name("FILE");
-    app.footer(
+  void add_options(Options& options) override {
+    options.add("-o,--out", flags_.out, "DIR", "Folder for the new run directory ($GENSCOPE_OUT)");
+    options.add("--run-dir", run_dir_, "DIR", "The run directory itself, made if missing");
+    options.add("--name", name_, "NAME", "Name of the run; default: the program's");
+    options
+        .add("--live", flags_.live, "WHEN",
+             "Live block at the bottom of the terminal: auto, always or never")
+        .one_of({"auto", "always", "never"});
+    options.flag("--no-gpu", flags_.no_gpu, "Do not look at GPUs");
+    options
+        .add("--probes", flags_.probes, "LIST",
+             "Only these, separated by commas; see genscope doctor")
+        .split_at(',');
+    options
+        .add("--interval", flags_.interval_ms, "MS", "Milliseconds between two fast readings [100]")
+        .range(10, 60'000);
+    const Option config =
+        options.add("--config", flags_.config, "FILE", "Settings file, see docs/config.md");
+    options.add("--preset", flags_.preset, "NAME", "development, production or debugging")
+        .excludes(config);
+    options.add("--json", json_, "FILE", "Write the report as JSON to this file at the end");
+    options.footer(
         std::string("`genscope run [OPTIONS] -- CMD [ARG...]` runs CMD as it would run alone:\n"
                     "same stdin, stdout and stderr, same process group, same exit code. The\n"
                     "summary goes to stderr, the samples and what CMD itself records into a\n"

@@ -2,7 +2,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -39,22 +38,19 @@ class Top final : public Command {
   const char* name() const override { return "top"; }
   const char* summary() const override { return "Watch this machine, or a run in progress"; }
 
-  void add_options(CLI::App& app) override {
-    CLI::Option* run =
-        app.add_option("RUN", options_.run, "Run directory: its stages and processes")
-            ->type_name("");
-    app.add_option("--pid", options_.pid, "Show this process and its descendants")
-        ->check(CLI::PositiveNumber.description(""))
-        ->type_name("PID")
-        ->excludes(run);
-    app.add_option("--interval", options_.interval_seconds, "Seconds between updates")
-        ->check(CLI::Range(0.1, 3600.0).description(""))
-        ->type_name("SECONDS")
-        ->capture_default_str();
-    app.add_flag("--once", options_.once, "Print one screen and exit");
-    app.add_flag("--json", json_,
+  void add_options(Options& options) override {
+    const Option run =
+        options.add("RUN", options_.run, "", "Run directory: its stages and processes");
+    options.add("--pid", options_.pid, "PID", "Show this process and its descendants")
+        .positive()
+        .excludes(run);
+    options.add("--interval", options_.interval_seconds, "SECONDS", "Seconds between updates")
+        .range(0.1, 3600.0)
+        .show_default();
+    options.flag("--once", options_.once, "Print one screen and exit");
+    options.flag("--json", json_,
                  "Print JSON Lines, one object per update; with --once one object");
-    app.footer(
+    options.footer(
         std::string(
             "Without RUN and --pid the processes of this terminal's session are shown, and\n"
             "those that GPUs list. Nothing that is watched is disturbed. q or Ctrl-C quits.\n\n"

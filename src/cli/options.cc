@@ -1,0 +1,75 @@
+#include "cli/options.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+
+namespace genscope::cli {
+
+Option& Option::required() {
+  option_->required();
+  return *this;
+}
+
+Option& Option::one_of(std::vector<std::string> words) {
+  option_->check(CLI::IsMember(std::move(words)).description(""));
+  return *this;
+}
+
+Option& Option::range(double lowest, double highest) {
+  option_->check(CLI::Range(lowest, highest).description(""));
+  return *this;
+}
+
+Option& Option::positive() {
+  option_->check(CLI::PositiveNumber.description(""));
+  return *this;
+}
+
+Option& Option::split_at(char separator) {
+  option_->delimiter(separator);
+  return *this;
+}
+
+Option& Option::excludes(const Option& other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+Option& Option::show_default() {
+  option_->capture_default_str();
+  return *this;
+}
+
+template <class T>
+Option Options::add(const std::string& names, T& value, const std::string& type,
+                    const std::string& help) {
+  return Option(app_.add_option(names, value, help)->type_name(type));
+}
+
+template Option Options::add(const std::string&, std::string&, const std::string&,
+                             const std::string&);
+template Option Options::add(const std::string&, int&, const std::string&, const std::string&);
+template Option Options::add(const std::string&, double&, const std::string&, const std::string&);
+template Option Options::add(const std::string&, std::uint64_t&, const std::string&,
+                             const std::string&);
+template Option Options::add(const std::string&, std::optional<std::string>&, const std::string&,
+                             const std::string&);
+template Option Options::add(const std::string&, std::optional<int>&, const std::string&,
+                             const std::string&);
+template Option Options::add(const std::string&, std::optional<double>&, const std::string&,
+                             const std::string&);
+template Option Options::add(const std::string&, std::optional<std::uint64_t>&, const std::string&,
+                             const std::string&);
+template Option Options::add(const std::string&, std::vector<std::string>&, const std::string&,
+                             const std::string&);
+
+Option Options::flag(const std::string& names, bool& value, const std::string& help) {
+  return Option(app_.add_flag(names, value, help));
+}
+
+void Options::footer(const std::string& text) { app_.footer(text); }
+
+void Options::hide() { app_.group(""); }
+
+}  // namespace genscope::cli
