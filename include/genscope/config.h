@@ -51,15 +51,15 @@ struct Config {
   // --- what is left behind
   bool generate_final_report = true;
   ReportFormat report_format = ReportFormat::text;
-  bool save_raw_data = false;  // every sample into the trace, not only what the history keeps
+  bool save_raw_data = false;  // also every reading as samples.csv, by `genscope run`
   std::string output_dir;      // of run directories; empty: $GENSCOPE_OUT, else ./genscope-runs
-  std::uint64_t max_data_points = 10'000;  // of one series in a report, 1 to 10 million
+  std::uint64_t max_data_points = 10'000;  // of one series in samples.csv, 1 to 10 million
   std::vector<std::pair<std::string, std::string>> session_tags;  // as written; at most 64
 
   // --- which marks of the program are recorded
   bool profile_inference_steps = true;  // spans of kind step
-  bool profile_vae_decode = true;       // the stage vae_decode
-  bool profile_text_encoding = true;    // the stage text_encoding
+  bool profile_vae_decode = true;       // the stages vae_decode and vae_decoding
+  bool profile_text_encoding = true;    // the stages text_encode and text_encoding
 
   // --- not in document 002
   std::vector<std::string> probes;  // by name; empty: what the switches above ask for
@@ -79,6 +79,9 @@ Result<Config> preset(std::string_view name);
 // The probes to start: `config.probes`, else those that the monitor_ switches need; none if
 // `config.enabled` is false.
 std::vector<std::string> probes(const Config& config);
+
+// What the profile_ switches leave out, as SessionOptions::skip has it: "stage/vae_decode".
+std::vector<std::string> skipped_spans(const Config& config);
 
 // Periods of the sampler's tiers for an interval: the fast tier takes it as it is, the others are
 // never quicker than it.

@@ -119,6 +119,10 @@ struct SessionOptions {
   bool quiet = false;
   // Record the session itself as a span.
   bool span = true;
+  // Spans to leave out, by kind or by kind and name: "step", "stage/vae_decode"; what is inside of
+  // them then belongs to what is around them. $GENSCOPE_SKIP, separated by commas, adds to it. A
+  // name that an earlier session of this process recorded goes on being recorded.
+  std::vector<std::string> skip;
 
   // Probes to start with the session, by name (probe.h): "process", "system", "nvml", ... They
   // sample on a thread of their own, in this process: a fault in a vendor's library would be a

@@ -8,6 +8,7 @@
 // CSV are valid UTF-8 whatever the bytes were.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string_view>
 
@@ -37,5 +38,11 @@ void report_csv(const Run& run, const Analysis& analysis, const Sink& sink);
 void spans_text(const Run& run, const Analysis& analysis, const Sink& sink);
 void spans_json(const Run& run, const Analysis& analysis, const Sink& sink);
 void spans_csv(const Run& run, const Analysis& analysis, const Sink& sink);
+
+// Every reading of every counter, probes' and the program's own, one line each, series by series in
+// the order of time: CSV with a header, or JSON Lines. `points`: at most so many of one series, the
+// least and the greatest of each stretch of time, so that peaks stay; 0: all.
+void samples_csv(const Run& run, const Analysis& analysis, std::uint64_t points, const Sink& sink);
+void samples_json(const Run& run, const Analysis& analysis, std::uint64_t points, const Sink& sink);
 
 }  // namespace genscope

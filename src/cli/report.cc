@@ -26,11 +26,17 @@ class Report final : public Command {
     options
         .add("-o,--output", output_, "PATH", "Write to this file, whole or not at all; - is stdout")
         .show_default();
-    options.flag("--spans", spans_, "Every span, one per line, instead of the summary");
+    const Option spans =
+        options.flag("--spans", spans_, "Every span, one per line, instead of the summary");
+    options.flag("--samples", samples_, "Every reading of every counter, as CSV or JSON Lines")
+        .excludes(spans);
+    options.add("--points", points_, "N", "With --samples: at most N of one series, peaks kept")
+        .positive();
     options.footer(std::string("Examples:\n"
                                "  genscope report genscope-runs/20260101-120000-demo-4242\n"
                                "  genscope report RUN -f json | jq '.stages[0]'\n"
-                               "  genscope report RUN --spans -f csv -o spans.csv\n\n") +
+                               "  genscope report RUN --spans -f csv -o spans.csv\n"
+                               "  genscope report RUN --samples --points 1000 -o samples.csv\n\n") +
                    kExitCodesHelp);
   }
 
@@ -53,7 +59,9 @@ class Report final : public Command {
   void write(const genscope::Run& run, const Analysis& analysis, const Globals& globals,
              Output& output) const {
     const Sink sink = output.sink();
-    if (format_ == "json") {
+    if (samples_) {
+      (format_ == "json" ? samples_json : samples_csv)(run, analysis, points_, sink);
+    } else if (format_ == "json") {
       (spans_ ? spans_json : report_json)(run, analysis, sink);
     } else if (format_ == "csv") {
       (spans_ ? spans_csv : report_csv)(run, analysis, sink);
@@ -71,6 +79,8 @@ class Report final : public Command {
   std::string output_ = "-";
   bool json_ = false;
   bool spans_ = false;
+  bool samples_ = false;
+  std::uint64_t points_ = 0;
 };
 
 }  // namespace

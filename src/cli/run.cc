@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 
 #include <genscope/analyze.h>
 #include <genscope/record.h>
@@ -123,9 +124,9 @@ class RunCommand final : public Command {
     if (file.empty()) return cannot_start(why);
     Result<Place> place = settings_.enabled ? make_place() : Place{};
     if (!place) return place.error();
-    return watch_it(
-        {file, command_, place->path, settings_.live, settings_.redraw_ns, globals.color}, *place,
-        globals);
+    return watch_it({file, command_, place->path, settings_.live, settings_.redraw_ns,
+                     globals.color, settings_.skip},
+                    *place, globals);
   }
 
  private:
@@ -145,9 +146,14 @@ class RunCommand final : public Command {
     watcher.reset();  // the run is written: Ctrl-C may end the rest
     if (settings_.summary) show(place, *ending, telemetry, globals);
     complain(place);
-    if (!json_.empty()) write_json(place, json_);
-    if (settings_.json_in_run && !place.path.empty()) {
-      write_json(place, place.path + "/report.json");
+    if (!json_.empty()) write_file(place, json_, report_json);
+    if (place.path.empty()) return ending->exit_code;
+    if (settings_.json_in_run) write_file(place, place.path + "/report.json", report_json);
+    if (settings_.samples_in_run) {
+      write_file(place, place.path + "/samples.csv",
+                 [&](const genscope::Run& run, const Analysis& analysis, const Sink& sink) {
+                   samples_csv(run, analysis, settings_.points, sink);
+                 });
     }
     return ending->exit_code;
   }
@@ -234,14 +240,16 @@ class RunCommand final : public Command {
     return text;
   }
 
-  static void write_json(const Place& place, const std::string& path) {
+  using Write = std::function<void(const genscope::Run&, const Analysis&, const Sink&)>;
+
+  static void write_file(const Place& place, const std::string& path, const Write& write) {
     if (place.path.empty()) return say("no report was written: there is no run to report");
     const Result<genscope::Run> run = read_run(place.path);
     if (!run) return say(run.error().message);
     try {
       Result<Output> output = Output::open(path);
       if (!output) return say(output.error().message);
-      report_json(*run, analyze(*run), output->sink());
+      write(*run, analyze(*run), output->sink());
       if (const Status done = output->commit(); !done) say(done.error().message);
     } catch (const OutputFailure& failure) {
       say(failure.error.message);

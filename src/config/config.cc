@@ -99,6 +99,18 @@ Result<Config> load_config(const std::string& path) {
   return parse_config(*text, path);
 }
 
+std::vector<std::string> skipped_spans(const Config& config) {
+  std::vector<std::string> words;
+  if (!config.profile_inference_steps) words.emplace_back("step");
+  if (!config.profile_vae_decode) {
+    words.insert(words.end(), {"stage/vae_decode", "stage/vae_decoding"});
+  }
+  if (!config.profile_text_encoding) {
+    words.insert(words.end(), {"stage/text_encoding", "stage/text_encode"});
+  }
+  return words;
+}
+
 std::vector<std::string> probes(const Config& config) {
   if (!config.enabled) return {};
   if (!config.probes.empty()) return config.probes;

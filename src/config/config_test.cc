@@ -159,6 +159,8 @@ TEST(Config, PresetsGiveTheModesOfDocument002) {
   EXPECT_FALSE(production.monitor_gpu_temperature);
   EXPECT_FALSE(production.monitor_gpu_power);
   EXPECT_FALSE(production.profile_text_encoding);
+  EXPECT_EQ(skipped_spans(production),
+            (std::vector<std::string>{"stage/text_encoding", "stage/text_encode"}));
   EXPECT_EQ(production.report_format, ReportFormat::json);
   const Config debugging = *preset("debugging");
   EXPECT_LT(debugging.gpu_monitor_interval, preset("development")->gpu_monitor_interval);

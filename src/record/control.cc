@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "record/names.h"
 #include "record/process_info.h"
+#include "record/skip.h"
 
 namespace genscope::internal {
 
@@ -80,6 +81,7 @@ Control::Control() : states_(new LaneState[trace::kLaneSlots]) {
   for (std::uint32_t i = 0; i < trace::kLaneSlots; ++i) states_[i].index = i;
   disabled_ = set("GENSCOPE_DISABLE");
   ambient_ = pending_ = !disabled_ && set("GENSCOPE_RUN_DIR");
+  set_skipped(split_words(text_of("GENSCOPE_SKIP")));
   pthread_key_create(&g_thread_exit,
                      [](void* lane) { instance().detach(*static_cast<Lane*>(lane)); });
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
@@ -145,6 +147,9 @@ Control::Opened Control::open_session(std::string_view name, const SessionOption
     error_.clear();
     quiet_ = options.quiet;
     if (sessions_ == 1 && !ambient_) pending_dir_.clear();
+    std::vector<std::string> skip = split_words(text_of("GENSCOPE_SKIP"));
+    skip.insert(skip.end(), options.skip.begin(), options.skip.end());
+    set_skipped(skip);
     Result<Recorder*> opened = open_locked(name, options);
     if (!opened.ok()) {
       lock.unlock();

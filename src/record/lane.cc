@@ -4,6 +4,7 @@
 
 #include "record/control.h"
 #include "record/recorder.h"
+#include "record/skip.h"
 
 namespace genscope::internal {
 
@@ -156,11 +157,16 @@ std::uint32_t LaneWriter::intern(SpanKind kind, std::string_view name) noexcept 
   if (const std::uint32_t id = state.names->find(kind, name); id != 0) return id;
   // The trace that is open now, not the one this operation started with: see Control::open_locked.
   const NameEntry* const entry =
-      NameTable::instance().intern(kind, name, [](const NameEntry& fresh) {
+      NameTable::instance().intern(kind, name, [this](const NameEntry& fresh) {
+        if (skipped_ = skipped(fresh.kind, fresh.text); skipped_) return false;
         Recorder* const open = Control::instance().current();
         return open != nullptr && open->put(trace::SiteMeta{fresh.id, fresh.kind, fresh.text});
       });
   if (entry == nullptr) return 0;
+  if (entry->id > internal::kMaxUserSite && skipped(kind, name)) {  // has its number from the start
+    skipped_ = true;
+    return 0;
+  }
   if (entry->kind == kind && entry->text == name) state.names->put(*entry);
   return entry->id;
 }
@@ -175,6 +181,7 @@ std::uint32_t LaneWriter::intern(Site& site) noexcept {
 }
 
 void LaneWriter::drop() noexcept {
+  if (skipped_) return;
   trace::LaneSlot& slot = *lane_.state->slot;
   const std::uint64_t now = recorder_->now();
   if (slot.lost_spans.load(kRelaxed) + slot.lost_records.load(kRelaxed) == 0) {

@@ -63,11 +63,12 @@ class LaneWriter {
 
   void publish() noexcept { internal::publish(lane_.chunk, internal::address(lane_.state->write)); }
 
-  // The number of a name; 0 if it cannot be recorded now.
+  // The number of a name; 0 if it cannot be recorded now, or is to be skipped.
   std::uint32_t intern(SpanKind kind, std::string_view name) noexcept;
   std::uint32_t intern(Site& site) noexcept;
 
-  // Counts one lost span or record, as given at construction, in the lane's slot.
+  // Counts one lost span or record, as given at construction, in the lane's slot; but not what was
+  // to be skipped.
   void drop() noexcept;
 
  private:
@@ -76,6 +77,7 @@ class LaneWriter {
   Lane& lane_;
   Recorder* recorder_ = nullptr;
   What what_;
+  bool skipped_ = false;
   std::uint64_t taken_;  // kTaken or more: somebody else has it
 };
 

@@ -19,6 +19,7 @@ SessionOptions session_options(const Config& config) {
   options.gpu_utilization = config.monitor_gpu_utilization;
   options.gpu_temperature = config.monitor_gpu_temperature;
   options.gpu_power = config.monitor_gpu_power;
+  options.skip = skipped_spans(config);
   return options;
 }
 

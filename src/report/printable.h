@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/characters.h"
+
 namespace genscope::report {
 
 enum class Lines { escape, keep };
@@ -16,8 +18,7 @@ enum class Lines { escape, keep };
 // that are not UTF-8 become U+FFFD. `keep` leaves tab, CR and LF as they are.
 std::string printable(std::string_view text, Lines lines = Lines::escape);
 
-// Columns that printable text takes in a terminal: wide characters two, combining ones none.
-std::size_t columns(std::string_view text);
+using base::columns;  // that printable text takes in a terminal
 
 // At most `limit` columns of printable text: the middle gives way to an ellipsis.
 std::string shorten(std::string_view text, std::size_t limit);

@@ -13,13 +13,6 @@
 namespace genscope::report {
 namespace {
 
-constexpr std::size_t kPiece = 64 * 1024;
-
-// Sums of times from a damaged trace may not fit; wrapping is defined and harmless here.
-std::int64_t wrapping_add(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
-
 // The arguments of the spans of one trace, asked for in ascending order of span.
 class ArgReader {
  public:
@@ -107,14 +100,28 @@ void dump_trace(const Trace& trace, std::int64_t shift_ns, std::uint64_t first_i
     }
     line.args = args.object(i);
     writer.line(buffer, line, names[spans.name[i]], tracks[spans.track[i]]);
-    if (buffer.size() >= kPiece) {
-      sink({buffer.data(), buffer.size()});
-      buffer.clear();
-    }
+    pass_on(buffer, sink);
   }
 }
 
 }  // namespace
+
+std::int64_t wrapping_add(std::int64_t a, std::int64_t b) noexcept {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+
+std::int64_t shift_to_begin(const Analysis& analysis, std::size_t trace) noexcept {
+  const std::int64_t offset =
+      trace < analysis.clock_offset_ns.size() ? analysis.clock_offset_ns[trace] : 0;
+  return wrapping_add(offset, wrapping_add(~analysis.begin_ns, 1));
+}
+
+void pass_on(Buffer& buffer, const Sink& sink) {
+  constexpr std::size_t kPiece = 64 * 1024;
+  if (buffer.size() < kPiece) return;
+  sink({buffer.data(), buffer.size()});
+  buffer.clear();
+}
 
 std::string flag_words(std::uint8_t flags) {
   constexpr std::array<std::pair<SpanFlag, std::string_view>, 4> kWords = {
@@ -137,10 +144,7 @@ void dump_spans(const Run& run, const Analysis& analysis, const SpanWriter& writ
   writer.head(buffer);
   std::uint64_t first_id = 0;
   for (std::size_t t = 0; t < run.traces.size(); ++t) {
-    const std::int64_t offset =
-        t < analysis.clock_offset_ns.size() ? analysis.clock_offset_ns[t] : 0;
-    const std::int64_t shift = wrapping_add(offset, wrapping_add(~analysis.begin_ns, 1));
-    dump_trace(run.traces[t], shift, first_id, writer, buffer, sink);
+    dump_trace(run.traces[t], shift_to_begin(analysis, t), first_id, writer, buffer, sink);
     first_id += run.traces[t].spans.size();
   }
   sink({buffer.data(), buffer.size()});

@@ -1,4 +1,4 @@
-// What the three dumps of spans share: walking a run, and the texts of a trace made ready once.
+// What dumps share: walking a run, and the texts of a trace made ready once.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,13 @@ using Buffer = fmt::memory_buffer;
 inline void append(Buffer& out, std::string_view text) {
   out.append(text.data(), text.data() + text.size());
 }
+
+// Sums of times from a damaged trace may not fit; wrapping is defined and harmless here.
+std::int64_t wrapping_add(std::int64_t a, std::int64_t b) noexcept;
+// What to add to a time of that trace to have it since the run's begin.
+std::int64_t shift_to_begin(const Analysis& analysis, std::size_t trace) noexcept;
+// Empties `buffer` into `sink` once it is large.
+void pass_on(Buffer& buffer, const Sink& sink);
 
 // One span, as a line of a dump says it.
 struct SpanLine {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """`genscope run`: the command cannot tell that it is watched, and what it did is written down."""
+import collections
 import json
 import os
 import re
@@ -320,6 +321,26 @@ class Results(RunCase):
         done = self.run_it("sh", "-c", "echo err >&2", options=["--quiet"])
         self.assertEqual(done.stderr, b"err\n")
         self.assertEqual(self.manifest()["exit_code"], 0)
+
+    def test_settings_decide_what_is_kept(self):
+        if not TINYDIFF:
+            self.skipTest("tinydiff was not built")
+        settings = self.dir / "genscope.yaml"
+        settings.write_text("save_raw_data: true\nmax_data_points: 4\nreport_format: json\n"
+                            "profile_inference_steps: false\nprofile_vae_decode: false\n")
+        done = self.run_it(TINYDIFF, "--steps", "3", "--out", str(self.dir / "x.png"),
+                           options=["--config", str(settings), "--interval", "10"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads((self.runs()[0] / "report.json").read_text())
+        names = {(row["kind"], row["name"]) for row in report["stages"]}
+        self.assertIn(("stage", "denoising"), names)
+        self.assertNotIn(("stage", "vae_decode"), names)
+        self.assertFalse([name for name in names if name[0] == "step"])
+        lines = (self.runs()[0] / "samples.csv").read_text().splitlines()
+        self.assertEqual(lines[0], "pid,counter,at_ns,value")
+        of_series = collections.Counter(line.split(",")[1] for line in lines[1:])
+        self.assertTrue(any(name.endswith("/rss_bytes") for name in of_series), of_series)
+        self.assertLessEqual(max(of_series.values()), 4)
 
     def test_the_report_can_be_had_as_json(self):
         path = self.dir / "report.json"

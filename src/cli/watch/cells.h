@@ -5,14 +5,15 @@
 #include <string>
 #include <string_view>
 
+#include "base/characters.h"
+
 namespace genscope::cli::watch {
 
 // Text that others wrote, fit for one line: controls, what reorders text and bytes that are not
 // UTF-8 become '?'; without `unicode` so does all that is not ASCII.
 std::string clean(std::string_view text, bool unicode = true);
 
-// Columns that clean text takes: wide characters two, combining ones none.
-std::size_t columns(std::string_view text);
+using base::columns;  // that clean text takes
 
 // The longest start of clean text in at most `limit` columns, never half a character.
 std::string cut(std::string_view text, std::size_t limit);

@@ -29,7 +29,10 @@ struct RunSettings {
   std::string live = "auto";
   std::int64_t redraw_ns = 250'000'000;
   bool summary = true;
-  bool json_in_run = false;  // write report.json into the run directory
+  bool json_in_run = false;     // write report.json into the run directory
+  bool samples_in_run = false;  // write samples.csv there
+  std::uint64_t points = 0;     // of one series in samples.csv
+  std::string skip;             // spans to leave out, as $GENSCOPE_SKIP has them
   std::vector<std::pair<std::string, std::string>> tags;
 };
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <ctime>
 
 namespace genscope::cli::watch {
@@ -36,6 +37,11 @@ std::optional<Ending> Watcher::watch(Telemetry& telemetry, CannotStart& why) {
   std::vector<std::pair<std::string, std::string>> environment;
   if (!options_.run_dir.empty()) environment.emplace_back("GENSCOPE_RUN_DIR", options_.run_dir);
   environment.emplace_back("GENSCOPE_SAMPLED", "1");  // its sessions need no probes of their own
+  if (!options_.skip.empty()) {
+    const char* const before = std::getenv("GENSCOPE_SKIP");
+    environment.emplace_back("GENSCOPE_SKIP",
+                             before != nullptr ? before + ("," + options_.skip) : options_.skip);
+  }
   begin_ns_ = now_ns();
   pid_ = start_command(options_.file, options_.command, environment, why);
   if (pid_ == 0) return std::nullopt;

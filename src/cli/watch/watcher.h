@@ -31,6 +31,7 @@ struct WatchOptions {
   std::string live = "auto";
   std::int64_t redraw_ns = 250'000'000;
   std::string color = "auto";
+  std::string skip;  // spans that the command's sessions leave out, added to $GENSCOPE_SKIP
 };
 
 class Watcher {

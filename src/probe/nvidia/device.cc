@@ -1,6 +1,8 @@
 // Reading a device: each tick, tier by tier. device_open.cc finds out what it has.
 #include "probe/nvidia/device.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -168,11 +170,19 @@ Kind Device::publish(Call& call, std::int64_t now_ns, Board& board) noexcept {
       return publish_instances(call, now_ns);
     case Ask::processes: {
       const Verdict verdict = call.state.judge(call.numbers.code, now_ns);
-      if (verdict.kind == Kind::value) {
-        board.set_processes(entity,
-                            processes_.rows(shared_.options->proc_root.c_str(), *shared_.files));
+      if (verdict.kind != Kind::value) {
+        say(call, verdict, board);
+        return verdict.kind;
       }
-      if (verdict.degraded) board.event(entity, "source_degraded", function_of(call.ask));
+      const ProbeOptions& options = *shared_.options;
+      const char* const proc = options.proc_root.c_str();
+      board.set_processes(entity, processes_.rows(proc, *shared_.files));
+      if (call.series[0] != kNoSeries) {
+        const auto root = static_cast<std::uint32_t>(options.pid > 0 ? options.pid : getpid());
+        const Reading memory = processes_.tree_memory(root, options.children, proc, *shared_.files);
+        memory.status == SampleStatus::ok ? board.set(call.series[0], memory.value)
+                                          : board.set(call.series[0], memory.status, memory.reason);
+      }
       return verdict.kind;
     }
     default:

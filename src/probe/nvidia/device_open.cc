@@ -199,6 +199,10 @@ void Device::add_special_series(Board& board, std::int64_t now_ns) {
   if (options.gpu_processes) {
     processes_.open(api(), shared_.pid_max, kind == EntityKind::gpu);
     call(Ask::processes).wanted = true;
+    if (options.gpu_memory) {
+      call(Ask::processes).series[0] =
+          board.add_series(entity, metric("tree_memory_bytes"), Tier::slow, "nvml process lists");
+    }
   }
   if (options.gpu_counters) {
     Call& it = call(Ask::counters);

@@ -56,6 +56,22 @@ std::uint64_t larger(std::uint64_t a, std::uint64_t b) noexcept {
   return std::max(a, b);
 }
 
+// Whether the process is `root` or has it among its ancestors.
+bool descends(const ProcessRow& process, std::uint32_t root, bool descendants,
+              const char* proc_root, base::Files& files) noexcept {
+  constexpr int kMaxGenerations = 64;
+  if (process.pid == root) return true;
+  ProcessRow at = process;
+  for (int i = 0; descendants && i < kMaxGenerations && at.parent > 1; ++i) {
+    if (at.parent == root) return true;
+    ProcessRow parent;
+    parent.pid = at.parent;
+    if (!read_stat(proc_root, files, parent)) return false;
+    at = parent;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::size_t stride_of(std::span<const unsigned char> buffer, std::size_t count) noexcept {
@@ -258,6 +274,23 @@ std::span<const ProcessRow> ProcessLists::rows(const char* proc_root, base::File
     }
   }
   return rows_;
+}
+
+Reading ProcessLists::tree_memory(std::uint32_t root, bool descendants, const char* proc_root,
+                                  base::Files& files) const noexcept {
+  double sum = 0;
+  bool ours = false, unseen = false;
+  for (const ProcessRow& row : rows_) {
+    unseen |= !row.visible;
+    if (!row.visible || !descends(row, root, descendants, proc_root, files)) continue;
+    if (row.gpu_memory_bytes.status != SampleStatus::ok) return row.gpu_memory_bytes;
+    ours = true;
+    sum += row.gpu_memory_bytes.value;
+  }
+  if (unseen && !ours) {
+    return {0, SampleStatus::absent, "the driver names processes that we cannot see", 0};
+  }
+  return {sum, SampleStatus::ok, nullptr, 0};
 }
 
 }  // namespace genscope::probe::nvml

@@ -45,6 +45,12 @@ class ProcessLists {
   // Of the last fetch, one row a process, the largest first. Reads names from `proc_root`.
   std::span<const ProcessRow> rows(const char* proc_root, base::Files& files) noexcept;
 
+  // Memory of those rows() that are `root` or, if asked, its descendants. Unknown where the driver
+  // does not tell it of one of them, or names processes that we cannot see and none that we watch:
+  // in a container these may be ours under other numbers.
+  Reading tree_memory(std::uint32_t root, bool descendants, const char* proc_root,
+                      base::Files& files) const noexcept;
+
   std::span<const Process> processes() const noexcept { return {merged_.data(), merged_.size()}; }
 
  private:

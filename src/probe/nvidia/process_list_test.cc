@@ -91,6 +91,38 @@ TEST(NvmlProcesses, HaveNamesWhereTheyAreVisible) {
   EXPECT_FALSE(rows[2].visible);
 }
 
+TEST(NvmlProcesses, MemoryOfTheWatchedTreeIsAddedUp) {
+  TestRig rig(healthy(1, kThree));
+  rig.options.pid = 300;
+  const auto stat = [](const char* pid, const char* parent) {
+    return std::string(pid) + " (x) S " + parent + " 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 1 0 0\n";
+  };
+  rig.write("proc/301/stat", stat("301", "300"));
+  rig.write("proc/299/stat", stat("299", "301"));  // a grandchild without a GPU
+  rig.write("proc/302/stat", stat("302", "299"));
+  rig.write("proc/303/stat", stat("303", "1"));
+  rig.open();
+  rig.run_to(10);
+  EXPECT_EQ(rig.board.get(gpu_id(0), "tree_memory_bytes").value, 1048576 + 2097152);
+}
+
+TEST(NvmlProcesses, MemoryOfATreeThatMayBeHiddenIsUnknownNotZero) {
+  TestRig rig(healthy(1, kThree));  // as in a container: host pids that /proc does not have
+  rig.options.pid = 300;
+  rig.open();
+  rig.run_to(10);
+  EXPECT_EQ(rig.board.get(gpu_id(0), "tree_memory_bytes").status, SampleStatus::absent);
+  EXPECT_STREQ(rig.board.get(gpu_id(0), "tree_memory_bytes").reason,
+               "the driver names processes that we cannot see");
+  TestRig idle(healthy(1));
+  idle.options.pid = 300;
+  idle.open();
+  idle.run_to(10);
+  const Reading none = idle.board.get(gpu_id(0), "tree_memory_bytes");
+  EXPECT_EQ(none.status, SampleStatus::ok);
+  EXPECT_EQ(none.value, 0) << "nobody uses it: that is known";
+}
+
 TEST(NvmlProcesses, AListThatGrowsIsAskedForAgain) {
   TestRig rig(healthy(1, std::string(kThree) + "0 processes.compute.grow 100\n"));
   rig.open();       // 3 of 64
