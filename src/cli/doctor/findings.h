@@ -24,7 +24,7 @@ struct Findings {
 // Share of one core that a probe takes at the default rates: the cost of one sample of each tier
 // by its period. What runs only on demand does not count. 0: not known.
 double core_ratio(const ProbeReport& report);
-// The same of the children together, by their own account; 0: not known.
+// What the children together take, by their own account and at the rates they run at; 0: not known.
 double children_core_ratio(const Snapshot& snapshot);
 
 // A table of the probes, what is wrong with those that do not work, and what is not read.

@@ -79,13 +79,16 @@ class Text {
     const double children = children_core_ratio(findings.snapshot);
     if (children > 0) {
       row("children", "", Style::plain, "", "", {"", "", "", share_text(children)});
-      sum += children;
     }
     finish(Line(look_).add(
         fmt::format("CPU time of one sample of each tier, median. Share of a core at the default "
                     "rates, in all {}.",
                     share_text(sum)),
         Style::dim));
+    if (children > 0) {
+      finish(Line(look_).add("Children: by their own account, at the quicker rates of this check.",
+                             Style::dim));
+    }
   }
 
   void trouble(const ProbeFinding& probe) {
