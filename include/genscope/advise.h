@@ -1,0 +1,84 @@
+// Advice: rules over the facts of a run. A rule is data: what it needs to know, when it fires, what
+// it says, what was gained elsewhere, and who saw it. Nothing is guessed: a rule whose facts are
+// missing abstains and says which.
+//
+// Place in the flow: after analyze.h, before report.h. No I/O but load_rules().
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <genscope/error.h>
+
+namespace genscope {
+
+// Something that is known of a run: "step.first" = 9.8, "set.offload" = "sequential".
+using FactValue = std::variant<double, bool, std::string>;
+
+class Facts {
+ public:
+  void set(std::string name, FactValue value);
+  // Why a fact is not known: said to who asks for the rules that abstained.
+  void set_missing(std::string name, std::string reason);
+  const FactValue* find(std::string_view name) const noexcept;         // null: not known
+  std::string_view why_missing(std::string_view name) const noexcept;  // "" if nothing was said
+  const std::map<std::string, FactValue, std::less<>>& all() const noexcept { return values_; }
+
+ private:
+  std::map<std::string, FactValue, std::less<>> values_;
+  std::map<std::string, std::string, std::less<>> missing_;
+};
+
+enum class Severity : std::uint8_t { info, hint, warning, critical };
+std::string_view name(Severity severity) noexcept;
+
+enum class RuleConfidence : std::uint8_t { low, medium, high };
+std::string_view name(RuleConfidence confidence) noexcept;
+
+struct Rule {
+  std::string id;         // "WARM-FIRST"
+  std::string title;      // what is the matter, in a few words
+  std::string condition;  // expression over facts, docs/rules.md
+  Severity severity = Severity::hint;
+  std::string advice;                  // what to do; {fact} is replaced by its value
+  std::string gain;                    // as seen elsewhere: "904 -> 88 ms"
+  double gain_low = 0, gain_high = 0;  // of the wall time, as a ratio; 0, 0: not known
+  RuleConfidence confidence = RuleConfidence::medium;
+  std::string citation;
+  bool silenced = false;
+};
+
+struct Finding {
+  Rule rule;
+  std::string advice;                                       // with the values filled in
+  std::vector<std::pair<std::string, FactValue>> evidence;  // the facts of the condition
+};
+
+struct Abstention {
+  std::string rule;
+  std::vector<std::pair<std::string, std::string>> missing;  // fact, reason
+};
+
+struct Advice {
+  std::vector<Finding> findings;  // worst first, then by id
+  std::vector<Abstention> abstained;
+  std::vector<std::string> silent;  // rules that knew all they need and did not fire
+};
+
+// The rules that ship with genscope, parsed and checked once.
+const std::vector<Rule>& built_in_rules();
+// A YAML file that adds, overrides (same id) or silences rules, over `base`.
+Result<std::vector<Rule>> load_rules(const std::string& path, const std::vector<Rule>& base);
+Result<std::vector<Rule>> parse_rules(std::string_view yaml, std::string_view file_name,
+                                      const std::vector<Rule>& base);
+
+// Every rule over the facts. A condition that is malformed cannot get here: rules are checked when
+// they are loaded.
+Advice advise(const Facts& facts, const std::vector<Rule>& rules = built_in_rules());
+
+}  // namespace genscope
