@@ -2,8 +2,8 @@
 // floor of the step time. Closed forms, no measurement but of this machine's CPU on request.
 //
 //   const Result<Hardware> gpu = find_hardware("RTX 4090");
-//   const Result<Prediction> p = predict(*spec, {.width = 1024, .height = 1024, .steps = 28},
-//   *gpu);
+//   const Result<CostSpec> spec = cost_spec("flux-dev");
+//   const Result<Prediction> p = predict(*spec, {.width = 1024, .height = 1024}, *gpu);
 //
 // All functions are pure but for measure_cpu(), and may be called from any thread.
 #pragma once
@@ -60,8 +60,11 @@ struct CostSpec {
   Dimensions dimensions;
   std::uint64_t parameters = 0;    // denoiser
   std::uint64_t weight_bytes = 0;  // denoiser, as stored; 0: from parameters and dtype
-  std::uint64_t other_bytes = 0;   // text encoders and VAE, if known
-  std::string origin;              // "file PATH" or "table"
+  std::uint64_t other_bytes = 0;   // text encoders, VAE and further denoisers, if known
+  std::uint64_t largest_other_bytes = 0;  // of those, the largest
+  std::uint64_t vae_bytes = 0;            // of those, the VAE
+  std::string origin;                     // "file PATH" or "table"
+  std::string profile;  // of known_models(): whose defaults apply; "": the nearest is looked for
 };
 // Names that cost_spec() knows: "flux-dev", "wan-14b", ...
 std::vector<std::string> known_models();
@@ -75,7 +78,7 @@ struct Prediction {
 
   std::uint64_t image_tokens = 0, text_tokens = 0, latent_frames = 1;
   double forward_flops = 0;    // one forward of one sample
-  double attention_flops = 0;  // the part of forward_flops that grows with tokens squared
+  double attention_flops = 0;  // of forward_flops: tokens with tokens, of the image and the text
   double step_flops = 0;       // batch and passes
   double decode_flops = 0;     // VAE; 0 with a note if not modelled
   double total_flops = 0;      // all steps and the decoding
@@ -86,10 +89,13 @@ struct Prediction {
   double link_seconds = 0;       // of a step: weights through the link, when offloaded
   double step_seconds = 0;       // the floor: the largest of them
   std::string bound;             // "compute", "memory", "link"
-  double total_seconds = 0;      // the floor of an image or clip
+  double decode_seconds = 0;     // VAE at peak
+  double load_seconds = 0;       // of an image: components through the link, with model offload
+  double total_seconds = 0;      // the floor of an image or clip: all steps, decoding, loading
   std::optional<double> joules;  // of total_seconds at the power limit: a ceiling at that floor
 
-  double weight_bytes = 0;  // on the device at once
+  double denoiser_bytes = 0;  // its weights, wherever they are
+  double weight_bytes = 0;    // on the device at once
   double activation_bytes = 0;
   double math_attention_bytes = 0;  // on top, if attention is not fused
   double vae_peak_bytes = 0;
