@@ -18,10 +18,10 @@ Error broken(const ByteSource& source, std::uint64_t offset, std::string_view wh
   return {ErrorCode::bad_data, std::move(message)};
 }
 
-std::string quoted(std::string_view name) {
+std::string shown(std::string_view name) {
   constexpr std::size_t kLongest = 120;
-  const std::string_view shown = base::cut_utf8(name, kLongest);
-  return base::json_quote(shown) + (shown.size() < name.size() ? "..." : "");
+  const std::string_view part = base::cut_utf8(name, kLongest);
+  return base::json_quote(part) + (part.size() < name.size() ? "..." : "");
 }
 
 Error ByteSource::past_end(std::uint64_t offset, std::uint64_t count) const {

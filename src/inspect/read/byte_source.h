@@ -64,6 +64,6 @@ Error broken(const ByteSource& source, std::uint64_t offset, std::string_view wh
              std::string_view remedy = "the file is damaged or made to harm: fetch it again");
 
 // `name` in quotes for a message, cut if it is long.
-std::string quoted(std::string_view name);
+std::string shown(std::string_view name);
 
 }  // namespace genscope::inspect

@@ -71,7 +71,7 @@ Result<TensorFile> HeaderReader::read() {
   if (error_ || !tiles()) return *std::move(error_);
   if (const auto twice = find_duplicate(file_.tensors)) {
     return broken(source_, kLengthBytes,
-                  "the header names tensor " + quoted(file_.tensors[*twice].name) + " twice");
+                  "the header names tensor " + shown(file_.tensors[*twice].name) + " twice");
   }
   folded_.note(file_.notes, "of more than 8 dimensions: the last ones are shown as their product");
   unknown_.note(file_.notes, "of a dtype that this version does not know: their bytes are counted");
@@ -86,10 +86,10 @@ bool HeaderReader::entry(std::string_view name) {
   bool shaped = false, placed = false;
   shape_ = {};
   if (!scan_.open_object() || !fields(dtype, shaped, placed)) {
-    return wrong("tensor " + quoted(name) + ": " + scan_.reason());
+    return wrong("tensor " + shown(name) + ": " + scan_.reason());
   }
   if (dtype.data() == nullptr || !shaped || !placed) {
-    return wrong("tensor " + quoted(name) + " lacks its dtype, shape or data_offsets");
+    return wrong("tensor " + shown(name) + " lacks its dtype, shape or data_offsets");
   }
   return check(name, dtype);
 }
@@ -136,7 +136,7 @@ bool HeaderReader::offsets() {
 
 bool HeaderReader::check(std::string_view name, std::string_view dtype) {
   const auto range = [&] {
-    return "tensor " + quoted(name) + " has data_offsets [" + std::to_string(begin_) + ", " +
+    return "tensor " + shown(name) + " has data_offsets [" + std::to_string(begin_) + ", " +
            std::to_string(end_) + "]";
   };
   if (begin_ > end_) return wrong(range() + ", the end before the begin");
@@ -196,7 +196,7 @@ bool HeaderReader::tiles() {
     if (begins_[i] != expected) {
       error_ = broken(
           source_, data + std::min(begins_[i], expected),
-          "the data of tensor " + quoted(tensors[i].name) +
+          "the data of tensor " + shown(tensors[i].name) +
               (begins_[i] < expected ? " overlaps the one before it" : " leaves a hole before it"));
       return false;
     }

@@ -46,9 +46,10 @@ class IndexReader {
     if (error_) return *std::move(error_);
     if (!scan_.finish()) return wrong("not valid JSON: " + std::string(scan_.reason()));
     if (!mapped) {
-      return Error{ErrorCode::bad_data, source_.path() + ": byte 0: a JSON file without a "
-                                                         "weight_map is no index; name the model's "
-                                                         "folder or its weights"};
+      return Error{ErrorCode::bad_data, source_.path() +
+                                            ": byte 0: a JSON file without a "
+                                            "weight_map is no index; name the model's "
+                                            "folder or its weights"};
     }
     return std::move(index_);
   }
@@ -68,7 +69,7 @@ class IndexReader {
     const auto [it, fresh] = places_.try_emplace(file, index_.shards.size());
     if (fresh) {
       if (const char* const fault = fault_of(file)) {
-        error_ = wrong("tensor " + quoted(name) + " is in " + quoted(file) + ", which " + fault);
+        error_ = wrong("tensor " + shown(name) + " is in " + shown(file) + ", which " + fault);
         return false;
       }
       if (index_.shards.size() >= kMaxShards) {
@@ -134,7 +135,7 @@ void note_missing(const std::vector<const Shard*>& missing, std::vector<std::str
   for (const Shard* const shard : missing) tensors += shard->tensors;
   std::string note = std::to_string(missing.size()) + " of the index's files missing (";
   for (std::size_t i = 0; i < std::min(kListed, missing.size()); ++i) {
-    note += (i > 0 ? ", " : "") + quoted(missing[i]->file);
+    note += (i > 0 ? ", " : "") + shown(missing[i]->file);
   }
   note += missing.size() > kListed ? ", ...): " : "): ";
   notes.push_back(note + std::to_string(tensors) + " tensors are not counted");
@@ -147,8 +148,8 @@ void note_differences(const ShardIndex& index, TensorFile& whole) {
   std::uint64_t expected = 0;
   for (const Shard& shard : index.shards) expected += shard.tensors;
   if (expected != whole.tensors.size()) {
-    whole.notes.push_back("the index names " + std::to_string(expected) + " tensors, its files hold " +
-                          std::to_string(whole.tensors.size()));
+    whole.notes.push_back("the index names " + std::to_string(expected) +
+                          " tensors, its files hold " + std::to_string(whole.tensors.size()));
   } else if (!total.empty() && total != std::to_string(bytes)) {
     whole.notes.push_back("the index gives a total_size of " + std::string(total) +
                           ", the tensors have " + std::to_string(bytes) + " bytes");
@@ -170,24 +171,24 @@ Result<ShardIndex> parse_index(const ByteSource& source) {
   return index;
 }
 
-void append(TensorFile& whole, TensorFile part) {
-  using Names = std::vector<std::shared_ptr<const std::string>>;
-  const auto names = std::make_shared<Names>();
-  names->push_back(std::move(whole.names));
-  names->push_back(std::move(part.names));
-  whole.names = std::shared_ptr<const std::string>(names, names->back().get());
-  whole.file_bytes += part.file_bytes;
-  whole.header_bytes += part.header_bytes;
-  whole.tensors.insert(whole.tensors.end(), part.tensors.begin(), part.tensors.end());
-  std::ranges::move(part.notes, std::back_inserter(whole.notes));
-  if (whole.metadata.empty()) whole.metadata = std::move(part.metadata);
+void Union::add(TensorFile part) {
+  names_.push_back(std::move(part.names));
+  whole_.file_bytes += part.file_bytes;
+  whole_.header_bytes += part.header_bytes;
+  whole_.tensors.insert(whole_.tensors.end(), part.tensors.begin(), part.tensors.end());
+  std::ranges::move(part.notes, std::back_inserter(whole_.notes));
+  if (whole_.metadata.empty()) whole_.metadata = std::move(part.metadata);
 }
 
-Result<TensorFile> unique(TensorFile whole, const ByteSource& source) {
-  if (const auto twice = find_duplicate(whole.tensors)) {
-    return broken(source, 0, "tensor " + quoted(whole.tensors[*twice].name) + " is in two files");
+Result<TensorFile> Union::finish(const ByteSource& source) {
+  if (const auto twice = find_duplicate(whole_.tensors)) {
+    return broken(source, 0, "tensor " + shown(whole_.tensors[*twice].name) + " is in two files");
   }
-  return whole;
+  // One pointer that keeps all headers alive.
+  const auto all = std::make_shared<const decltype(names_)>(std::move(names_));
+  if (!all->empty()) whole_.names = {all, all->front().get()};
+  whole_.path = source.path();
+  return std::move(whole_);
 }
 
 Result<TensorFile> read_sharded(const ByteSource& source, std::vector<std::string>* files) {
@@ -196,7 +197,7 @@ Result<TensorFile> read_sharded(const ByteSource& source, std::vector<std::strin
   const fs::path parent = fs::path(source.path()).parent_path();
   const fs::path folder = parent.empty() ? fs::path(".") : parent;
   const Fence fence(folder);
-  TensorFile whole;
+  Union shards;
   std::vector<const Shard*> missing;
   for (const Shard& shard : index->shards) {
     const fs::path path = parent / shard.file;
@@ -207,14 +208,16 @@ Result<TensorFile> read_sharded(const ByteSource& source, std::vector<std::strin
       continue;
     }
     if (!failed && !fence.holds(real)) {
-      return broken(source, 0, quoted(shard.file) + " links to " + real.string() +
-                                   ", outside the index's folder", "copy the file into the folder");
+      return broken(
+          source, 0,
+          shown(shard.file) + " links to " + real.string() + ", outside the index's folder",
+          "copy the file into the folder");
     }
     const auto opened = FileSource::open(path.string());
     if (!opened) return opened.error();
     Result<TensorFile> part = read_container(**opened);
     if (!part) return part;
-    append(whole, *std::move(part));
+    shards.add(*std::move(part));
     if (files != nullptr) files->push_back(path.string());
   }
   if (missing.size() == index->shards.size()) {
@@ -222,7 +225,7 @@ Result<TensorFile> read_sharded(const ByteSource& source, std::vector<std::strin
                  source.path() + ": byte 0: none of the " + std::to_string(missing.size()) +
                      " files that it names is there; fetch them into the same folder"};
   }
-  whole.path = source.path();
+  TensorFile& whole = shards.whole();
   whole.container = Container::sharded;
   whole.header_bytes += index->header_bytes;
   for (const auto& pair : index->metadata) {
@@ -230,7 +233,7 @@ Result<TensorFile> read_sharded(const ByteSource& source, std::vector<std::strin
   }
   note_missing(missing, whole.notes);
   if (missing.empty()) note_differences(*index, whole);
-  return unique(std::move(whole), source);
+  return shards.finish(source);
 }
 
 }  // namespace genscope::inspect

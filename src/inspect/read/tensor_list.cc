@@ -32,7 +32,7 @@ std::optional<std::size_t> find_duplicate(std::span<const Tensor> tensors) {
 }
 
 void Tally::add(std::string_view name) {
-  if (count_++ == 0) first_ = quoted(name);
+  if (count_++ == 0) first_ = shown(name);
 }
 
 void Tally::note(std::vector<std::string>& notes, std::string_view what) const {
