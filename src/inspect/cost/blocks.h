@@ -14,7 +14,9 @@ inline Work projections(double n, double d, double kv) {
 
 inline Work mlp(double n, double d, double f) { return matmul(n, d, f) + matmul(n, f, d); }
 // Gate and value come from one product of twice the width.
-inline Work gated_mlp(double n, double d, double f) { return matmul(n, d, 2 * f) + matmul(n, f, d); }
+inline Work gated_mlp(double n, double d, double f) {
+  return matmul(n, d, 2 * f) + matmul(n, f, d);
+}
 
 // A vector of `in` (the time step) to `count` scales, shifts and gates of width d.
 inline Work modulation(double in, double count, double d) { return matmul(1, in, count * d); }

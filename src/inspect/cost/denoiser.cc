@@ -64,8 +64,8 @@ Work flux2(const Dimensions& dims, const Extent& e) {
   const Work single =
       matmul(s, x.d, 3 * x.d + 2 * x.f) + attend(s, s, x.d) + matmul(s, x.d + x.f, x.d);
   return x.layers * dual + x.single * single + x.patches() + x.text_in() +
-         (dims.guidance_embedding ? 2 : 1) * scalar_embedding(x.d) +
-         2 * modulation(x.d, 6, x.d) + modulation(x.d, 3, x.d) + modulation(x.d, 2, x.d);
+         (dims.guidance_embedding ? 2 : 1) * scalar_embedding(x.d) + 2 * modulation(x.d, 6, x.d) +
+         modulation(x.d, 3, x.d) + modulation(x.d, 2, x.d);
 }
 
 Work qwen_image(const Dimensions& dims, const Extent& e) {
@@ -88,10 +88,9 @@ Work sd3(const Dimensions& dims, const Extent& e) {
 // FLUX with a refiner over the text, which has a time embedding of its own.
 Work hunyuan_video(const Dimensions& dims, const Extent& e) {
   const Sizes x(dims, e);
-  const Work refiner = projections(x.t, x.d) + attend(x.t, x.t, x.d) + mlp(x.t, x.d, x.f) +
-                       modulation(x.d, 2, x.d);
-  const Work refiner_time =
-      scalar_embedding(x.d) + matmul(1, x.text, x.d) + matmul(1, x.d, x.d);
+  const Work refiner =
+      projections(x.t, x.d) + attend(x.t, x.t, x.d) + mlp(x.t, x.d, x.f) + modulation(x.d, 2, x.d);
+  const Work refiner_time = scalar_embedding(x.d) + matmul(1, x.text, x.d) + matmul(1, x.d, x.d);
   return flux(dims, e) + x.refiner * refiner + refiner_time;
 }
 
@@ -102,10 +101,9 @@ Work auraflow(const Dimensions& dims, const Extent& e) {
   const double t = x.t + kRegisters;
   const double s = x.n + t;
   const Work dual = projections(x.n, x.d) + projections(t, x.d) + attend(s, s, x.d) +
-                    gated_mlp(x.n, x.d, x.f) + gated_mlp(t, x.d, x.f) +
-                    2 * modulation(x.d, 6, x.d);
-  const Work single = projections(s, x.d) + attend(s, s, x.d) + gated_mlp(s, x.d, x.f) +
-                      modulation(x.d, 6, x.d);
+                    gated_mlp(x.n, x.d, x.f) + gated_mlp(t, x.d, x.f) + 2 * modulation(x.d, 6, x.d);
+  const Work single =
+      projections(s, x.d) + attend(s, s, x.d) + gated_mlp(s, x.d, x.f) + modulation(x.d, 6, x.d);
   return x.layers * dual + x.single * single + x.patches() + x.text_in() + scalar_embedding(x.d) +
          modulation(x.d, 2, x.d);
 }
@@ -179,8 +177,8 @@ Work sana(const Dimensions& dims, const Extent& e) {
 Work cogvideox(const Dimensions& dims, const Extent& e) {
   constexpr double kTime = 512;
   const Sizes x(dims, e);
-  const Work block = projections(x.s(), x.d) + attend(x.s(), x.s(), x.d) +
-                     mlp(x.s(), x.d, x.f) + 2 * modulation(kTime, 6, x.d);
+  const Work block = projections(x.s(), x.d) + attend(x.s(), x.s(), x.d) + mlp(x.s(), x.d, x.f) +
+                     2 * modulation(kTime, 6, x.d);
   return x.layers * block + x.patches() + x.text_in() + matmul(1, x.d, kTime) +
          matmul(1, kTime, kTime) + modulation(kTime, 2, x.d);
 }
@@ -188,7 +186,7 @@ Work cogvideox(const Dimensions& dims, const Extent& e) {
 // Two streams of different widths; the last block writes no text.
 Work mochi(const Dimensions& dims, const Extent& e) {
   const Sizes x(dims, e);
-  const double w = x.pooled;                            // width of the text stream
+  const double w = x.pooled;  // width of the text stream
   const double wf = static_cast<double>(dims.pooled_width * 8 / 3);
   const Work both = projections(x.n, x.d) + gated_mlp(x.n, x.d, x.f) + modulation(x.d, 4, x.d) +
                     matmul(x.t, w, 3 * x.d) + attend(x.s(), x.s(), x.d);

@@ -27,9 +27,10 @@ std::string note_for(const Prediction& p, double ratio, const Bands& bands) {
       fmt::format("for {} good is {:.0f} % and more, fair {:.0f} to {:.0f} %", p.hardware.name,
                   100 * bands.good, 100 * bands.fair, 100 * bands.good);
   if (p.bound != "compute") {
-    return fmt::format("{}; but this step is bound by {}, whose floor is {:.0f} % of the compute "
-                       "peak",
-                       limits, p.bound, 100 * p.compute_seconds / p.step_seconds);
+    return fmt::format(
+        "{}; but this step is bound by {}, whose floor is {:.0f} % of the compute "
+        "peak",
+        limits, p.bound, 100 * p.compute_seconds / p.step_seconds);
   }
   return limits;
 }

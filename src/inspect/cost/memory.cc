@@ -9,7 +9,9 @@ namespace {
 
 constexpr double kElement = 2;  // bytes of an activation
 
-bool is_unet(const CostSpec& spec) { return spec.architecture.starts_with("sd") && spec.architecture != "sd3"; }
+bool is_unet(const CostSpec& spec) {
+  return spec.architecture.starts_with("sd") && spec.architecture != "sd3";
+}
 
 double denoiser_bytes(const CostSpec& spec, const Workload& w) {
   if (!w.dtype && spec.weight_bytes > 0) return static_cast<double>(spec.weight_bytes);
@@ -53,7 +55,8 @@ double math_attention_bytes(const CostSpec& spec, const Plan& plan) {
 // single layers the largest.
 double resident_share(const CostSpec& spec, const Work& work, Offload offload) {
   const Dimensions& d = spec.dimensions;
-  const auto blocks = static_cast<double>(d.layers + d.single_layers + 2 * d.refiner_layers);
+  const auto blocks =
+      is_unet(spec) ? 0 : static_cast<double>(d.layers + d.single_layers + 2 * d.refiner_layers);
   constexpr double kUnetGroups = 0.5;  // its levels differ: the two largest hold half
   switch (offload) {
     case Offload::none:
@@ -110,8 +113,8 @@ Memory memory_of(const CostSpec& spec, const Plan& plan, const Work& work, bool 
 
 std::string gib(double bytes) {
   const double value = bytes / (1024.0 * 1024 * 1024);
-  return fmt::format(value < 0.995 ? "{:.2f} GiB" : value < 99.5 ? "{:.1f} GiB" : "{:.0f} GiB",
-                     value);
+  const int digits = value < 0.995 ? 2 : value < 99.5 ? 1 : 0;
+  return fmt::format("{:.{}f} GiB", value, digits);
 }
 
 }  // namespace genscope::inspect

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace genscope::inspect {
 namespace {
 
@@ -20,10 +22,10 @@ Status check_limits(const Workload& w) {
     const char* field;
     std::uint64_t value, highest;
   };
-  for (const Limit& limit :
-       {Limit{"frames", w.frames, kMaxFrames}, Limit{"steps", w.steps, kMaxSteps},
-        Limit{"batch", w.batch, kMaxBatch}, Limit{"text-tokens", w.text_tokens.value_or(0), kMaxText},
-        Limit{"guidance-passes", w.guidance_passes.value_or(1), kMaxPasses}}) {
+  for (const Limit& limit : {Limit{"frames", w.frames, kMaxFrames},
+                             Limit{"steps", w.steps, kMaxSteps}, Limit{"batch", w.batch, kMaxBatch},
+                             Limit{"text-tokens", w.text_tokens.value_or(0), kMaxText},
+                             Limit{"guidance-passes", w.guidance_passes.value_or(1), kMaxPasses}}) {
     if (limit.value <= limit.highest) continue;
     return refuse(fmt::format("{} {}: at most {}", limit.field, limit.value, limit.highest));
   }
@@ -48,12 +50,11 @@ void fill_defaults(const Profile& profile, const CostSpec& spec, Plan& plan) {
   if (w.steps == 0) w.steps = profile.steps;
   if (!w.text_tokens) {
     w.text_tokens = profile.text_tokens;
-    plan.notes.push_back(
-        profile.text_padded
-            ? fmt::format("text: {} tokens, to which the pipeline of {} pads", profile.text_tokens,
-                          profile.title)
-            : fmt::format("text: {} tokens, a guess at a prompt; {} does not pad",
-                          profile.text_tokens, profile.title));
+    plan.notes.push_back(profile.text_padded
+                             ? fmt::format("text: {} tokens, to which the pipeline of {} pads",
+                                           profile.text_tokens, profile.title)
+                             : fmt::format("text: {} tokens, a guess at a prompt; {} does not pad",
+                                           profile.text_tokens, profile.title));
   }
   if (!w.guidance_passes) w.guidance_passes = profile.passes;
   if (!w.dtype && spec.weight_bytes == 0) w.dtype = Dtype::bf16;
@@ -88,15 +89,16 @@ Status round_frames(const Profile& profile, const Vae& vae, Plan& plan) {
   Workload& w = plan.workload;
   if (profile.frames == 1) {
     if (w.frames == 1) return Done{};
-    return refuse(fmt::format("frames {}: {} makes images; leave it away", w.frames, profile.title));
+    return refuse(
+        fmt::format("frames {}: {} makes images; leave it away", w.frames, profile.title));
   }
   const std::uint64_t t = vae.temporal;
   const std::uint64_t groups =
       profile.architecture == "wan" && w.frames % t != 1 ? w.frames / t : (w.frames - 1) / t;
   const std::uint64_t frames = groups * t + 1;
   if (frames != w.frames) {
-    plan.notes.push_back(fmt::format("frames {} taken as {}: one and a multiple of {}", w.frames,
-                                     frames, t));
+    plan.notes.push_back(
+        fmt::format("frames {} taken as {}: one and a multiple of {}", w.frames, frames, t));
   }
   w.frames = frames;
   plan.extent.frames = plan.clip.latent_frames = static_cast<double>(groups + 1);

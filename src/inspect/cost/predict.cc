@@ -107,20 +107,22 @@ void tell_sources(const Plan& plan, Prediction& p) {
       "step time: the largest of FLOPs by peak, of weights and activations by bandwidth, and of "
       "offloaded weights by the link; {} guidance pass{} a step{}",
       *w.guidance_passes, *w.guidance_passes == 1 ? "" : "es",
-      *w.guidance_passes == 1 ? "" : plan.profile->batched ? ", batched" : ", one after the other"));
+      *w.guidance_passes == 1 ? ""
+      : plan.profile->batched ? ", batched"
+                              : ", one after the other"));
   if (w.dtype && bits_per_element(*w.dtype) < 16) {
-    say.push_back(fmt::format("arithmetic in bf16: {} weights are taken as unpacked for it{}",
-                              name(*w.dtype),
-                              p.hardware.fp8_tflops
-                                  ? fmt::format("; units for fp8 reach {} TFLOPS at most",
-                                                *p.hardware.fp8_tflops)
-                                  : ""));
+    say.push_back(fmt::format(
+        "arithmetic in bf16: {} weights are taken as unpacked for it{}", name(*w.dtype),
+        p.hardware.fp8_tflops
+            ? fmt::format("; units for fp8 reach {} TFLOPS at most", *p.hardware.fp8_tflops)
+            : ""));
   }
   say.push_back(w.dtype ? fmt::format("weights: {} parameters of {} bits", p.spec.parameters,
                                       bits_per_element(*w.dtype))
                         : "weights: bytes as stored in the file");
-  say.push_back("activations: 13 vectors of the model's width a token (12 to 14), of UNets "
-                "ComfyUI's budget; with fused attention");
+  say.push_back(
+      "activations: 13 vectors of the model's width a token (12 to 14), of UNets "
+      "ComfyUI's budget; with fused attention");
   const inspect::Vae& vae = inspect::vae(plan.profile->vae);
   say.push_back(fmt::format("VAE {}: memory by {}{}", vae.name, vae.peak_source,
                             vae.decode_known ? ", FLOPs summed over its convolutions" : ""));

@@ -1,6 +1,10 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
+#include <utility>
 
 #include "inspect/cost/memory.h"
 
@@ -14,7 +18,7 @@ struct Trial {
 };
 
 struct Remedy {
-  std::string what;  // "fp8 weights (--dtype f8_e4m3)"
+  std::string what;                   // "fp8 weights (--dtype f8_e4m3)"
   std::function<bool(Trial&)> apply;  // false: it changes nothing here
 };
 
@@ -54,8 +58,8 @@ Remedy smaller() {
             constexpr double kLeast = 256;
             Plan& plan = trial.plan;
             if (plan.clip.width < 2 * kLeast || plan.clip.height < 2 * kLeast) return false;
-            for (double* side : {&plan.clip.width, &plan.clip.height, &plan.extent.width,
-                                 &plan.extent.height}) {
+            for (double* side :
+                 {&plan.clip.width, &plan.clip.height, &plan.extent.width, &plan.extent.height}) {
               *side /= 2;
             }
             return true;

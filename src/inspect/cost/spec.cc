@@ -37,8 +37,47 @@ void add_parts_of(const Model& model, const Component* denoiser, CostSpec& spec)
   }
 }
 
+// Relatives whose blocks, tokens or VAE differ from what the formulas count.
+struct Relative {
+  std::string_view architecture, variant;  // a word of Identity::variant
+};
+constexpr Relative kUncounted[] = {
+    {"hunyuan_video", "1.5"},
+    {"hunyuan_video", "framepack"},
+    {"hunyuan_video", "image"},
+    {"chroma", "radiance"},
+    {"qwen_image", "mage"},
+    {"flux", "ovis"},
+    {"flux", "fibo"},
+    {"flux", "bria"},
+    {"lumina2", "newbie"},
+    {"wan", "vace"},
+    {"wan", "animate"},
+    {"wan", "s2v"},
+    {"wan", "humo"},
+    {"wan", "camera"},
+    {"wan", "helios"},
+    {"wan", "anyflow-far"},
+    {"cogvideox", "1.5"},
+    {"ltx", "2"},
+    {"sdxl", "kolors"},
+    {"sdxl", "animatediff"},
+    {"sdxl", "distilled"},
+    {"sd1", "animatediff"},
+    {"sd1", "distilled"},
+    {"sd2", "unclip"},
+};
+
+bool is_uncounted(const Identity& identity) {
+  const std::string words = " " + identity.variant + " ";
+  return std::any_of(std::begin(kUncounted), std::end(kUncounted), [&](const Relative& r) {
+    return identity.architecture == r.architecture &&
+           words.find(fmt::format(" {} ", r.variant)) != std::string::npos;
+  });
+}
+
 // What the tensors did not tell is as in the nearest known model. That a model has no second
-// attention, no image embedding or no guidance is told by their absence.
+// attention or no guidance is told by their absence.
 Dimensions completed(Dimensions dims, const Dimensions& known) {
   const auto fill = [](std::uint64_t& size, std::uint64_t otherwise) {
     if (size == 0) size = otherwise;
@@ -55,6 +94,7 @@ Dimensions completed(Dimensions dims, const Dimensions& known) {
   fill(dims.patch, known.patch);
   fill(dims.text_width, known.text_width);
   fill(dims.pooled_width, known.pooled_width);
+  if (dims.in_channels == known.in_channels) fill(dims.image_width, known.image_width);
   return dims;
 }
 
@@ -118,12 +158,19 @@ Result<CostSpec> cost_spec(const Model& model) {
   const Component* denoiser = model.denoiser();
   if (denoiser == nullptr) return no_denoiser(model);
   const Identity& identity = denoiser->identity;
-  const Profile* profile =
-      inspect::nearest_profile(identity.architecture, denoiser->parameters);
+  const Profile* profile = inspect::nearest_profile(identity.architecture, denoiser->parameters);
   if (profile == nullptr) {
     return Error{ErrorCode::unsupported,
                  fmt::format("{}: no cost formula for architecture '{}'; known: {}", model.path,
                              identity.architecture, known_architectures())};
+  }
+  if (is_uncounted(identity)) {
+    return Error{
+        ErrorCode::unsupported,
+        fmt::format("{}: no cost formula for {} (architecture {}, variant {}); the nearest "
+                    "known model is {}",
+                    model.path, identity.title, identity.architecture, identity.variant,
+                    profile->name)};
   }
   CostSpec spec;
   spec.architecture = identity.architecture;
