@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "inspect/read/gguf.h"
 #include "inspect/read/readers.h"
 #include "inspect/read/safetensors.h"
 #include "inspect/read/sharded.h"
@@ -47,6 +48,7 @@ Result<TensorFile> read_container(const ByteSource& source) {
   const Result<std::string> head = head_of(source);
   if (!head) return head.error();
   if (looks_like_safetensors(*head)) return read_safetensors(source);
+  if (looks_like_gguf(*head)) return read_gguf(source);
   return unknown(source, *head);
 }
 
@@ -57,7 +59,11 @@ Result<TensorFile> read_model_file(const std::string& path, std::vector<std::str
   if (!head) return head.error();
   if (files != nullptr) files->push_back(path);
   if (is_json(*head)) return read_sharded(**source, files);
-  return read_container(**source);
+  Result<TensorFile> file = read_container(**source);
+  if (!file || file->container != Container::gguf) return file;
+  const std::string_view parts = file->meta("split.count");
+  if (parts.empty() || parts == "0" || parts == "1") return file;
+  return read_gguf_split(*std::move(file), **source, files);
 }
 
 }  // namespace inspect
