@@ -7,7 +7,7 @@ namespace {
 
 using D = Dimensions;
 
-constexpr Rule kAutoencoders[] = {
+const Rule kAutoencoders[] = {
     {.architecture = "vae_wan",
      .family = Family::vae,
      .title = "Wan or Qwen-Image VAE",
@@ -75,7 +75,9 @@ constexpr Rule kAutoencoders[] = {
      .family = Family::vae,
      .title = "Cosmos VAE",
      .namings = {{"original", {"decoder.unpatcher3d.wavelets"}, {}},
-                 {"diffusers", {"decoder.conv_in.conv_s.weight", "decoder.conv_in.conv_t.weight"}, {}}}},
+                 {"diffusers",
+                  {"decoder.conv_in.conv_s.weight", "decoder.conv_in.conv_t.weight"},
+                  {}}}},
     {.architecture = "vae_dc",
      .family = Family::vae,
      .title = "DC-AE",
@@ -85,7 +87,8 @@ constexpr Rule kAutoencoders[] = {
                    size(&D::in_channels, "decoder.conv_in.weight", 1),
                    size(&D::out_channels, "decoder.conv_out.conv.weight", 0)}},
                  {"original",
-                  {"decoder.project_in.conv.weight", "decoder.stages.1.op_list.0.main.conv.conv.bias"},
+                  {"decoder.project_in.conv.weight",
+                   "decoder.stages.1.op_list.0.main.conv.conv.bias"},
                   {size(&D::in_channels, "decoder.project_in.conv.weight", 1)}}}},
     {.architecture = "vae_flux2",
      .family = Family::vae,
@@ -123,8 +126,12 @@ constexpr Rule kAutoencoders[] = {
     {.architecture = "vae_tiny",
      .family = Family::vae,
      .title = "TAESD",
-     .namings = {{"original", {"taesd_decoder.1.weight"}, {size(&D::in_channels, "taesd_decoder.1.weight", 1)}},
-                 {"original", {"decoder.22.bias", "decoder.1.weight"}, {size(&D::in_channels, "decoder.1.weight", 1)}},
+     .namings = {{"original",
+                  {"taesd_decoder.1.weight"},
+                  {size(&D::in_channels, "taesd_decoder.1.weight", 1)}},
+                 {"original",
+                  {"decoder.22.bias", "decoder.1.weight"},
+                  {size(&D::in_channels, "decoder.1.weight", 1)}},
                  {"diffusers",
                   {"decoder.layers.0.weight", "encoder.layers.0.weight"},
                   {size(&D::in_channels, "decoder.layers.0.weight", 1)}}}},

@@ -7,7 +7,7 @@ namespace {
 
 using D = Dimensions;
 
-constexpr Rule kControlNets[] = {
+const Rule kControlNets[] = {
     {.architecture = "controlnet",
      .family = Family::controlnet,
      .title = "ControlNet",
@@ -29,8 +29,7 @@ constexpr Rule kControlNets[] = {
            {"controlnet_x_embedder.weight"},
            {size(&D::width, "controlnet_x_embedder.weight", 0),
             size(&D::text_width, "context_embedder.weight", 1),
-            size(&D::text_width, "txt_norm.weight", 0),
-            blocks(&D::layers, "transformer_blocks."),
+            size(&D::text_width, "txt_norm.weight", 0), blocks(&D::layers, "transformer_blocks."),
             blocks(&D::single_layers, "single_transformer_blocks.")}},
           {"diffusers",
            {"controlnet_blocks.0.weight"},

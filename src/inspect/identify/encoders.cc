@@ -8,21 +8,20 @@ namespace {
 using D = Dimensions;
 
 // What all language models of the transformers library share, without the prefix "model.".
-constexpr std::initializer_list<Measure> kHf = {
+const std::initializer_list<Measure> kHf = {
     size(&D::width, "embed_tokens.weight", 1),
-    size(&D::width, "layers.0.input_layernorm.weight", 0),
-    blocks(&D::layers, "layers."),
+    size(&D::width, "layers.0.input_layernorm.weight", 0), blocks(&D::layers, "layers."),
     size(&D::ffn_width, "layers.0.mlp.gate_proj.weight", 0),
     size(&D::kv_width, "layers.0.self_attn.k_proj.weight", 0)};
 // The same of llama.cpp.
-constexpr std::initializer_list<Measure> kGguf = {
+const std::initializer_list<Measure> kGguf = {
     size(&D::width, "token_embd.weight", 1), blocks(&D::layers, "blk."),
     size(&D::ffn_width, "blk.0.ffn_gate.weight", 0), size(&D::kv_width, "blk.0.attn_k.weight", 0)};
 
 constexpr std::string_view kQuery = "layers.0.self_attn.q_proj.weight";
 constexpr std::string_view kQueryNorm = "layers.0.self_attn.q_norm.weight";
 
-constexpr Rule kEncoders[] = {
+const Rule kEncoders[] = {
     {.architecture = "clip_text",
      .family = Family::text_encoder,
      .title = "CLIP text encoder",
@@ -128,18 +127,18 @@ constexpr Rule kEncoders[] = {
                   {{equals(&D::width, 4096)}, "8B", "Qwen3-8B"},
                   {{equals(&D::width, 5120), equals(&D::layers, 40)}, "14B", "Qwen3-14B"},
                   {{equals(&D::width, 5120), equals(&D::layers, 64)}, "32B", "Qwen3-32B"}},
-     .gguf = {"qwen3"}},
+     .gguf = {"qwen3", "qwen3vl"}},
 
     {.architecture = "qwen2_5_vl",
      .family = Family::vision_language,
      .title = "Qwen2.5-VL",
-     .namings = {{"diffusers",
-                  {kQuery, "layers.0.self_attn.k_proj.bias", "visual.blocks.0.mlp.gate_proj.weight"},
-                  kHf},
-                 {"diffusers",
-                  {kQuery, "layers.0.self_attn.k_proj.bias",
-                   "model.visual.blocks.0.mlp.gate_proj.weight"},
-                  kHf}},
+     .namings =
+         {{"diffusers",
+           {kQuery, "layers.0.self_attn.k_proj.bias", "visual.blocks.0.mlp.gate_proj.weight"},
+           kHf},
+          {"diffusers",
+           {kQuery, "layers.0.self_attn.k_proj.bias", "model.visual.blocks.0.mlp.gate_proj.weight"},
+           kHf}},
      .variants = {{{equals(&D::width, 2048)}, "3B", "Qwen2.5-VL-3B"},
                   {{equals(&D::width, 3584)}, "7B", "Qwen2.5-VL-7B"},
                   {{equals(&D::width, 5120)}, "32B", "Qwen2.5-VL-32B"},
@@ -165,13 +164,15 @@ constexpr Rule kEncoders[] = {
                   {{equals(&D::width, 5120), equals(&D::layers, 48)}, "14B", "Qwen2.5-14B"},
                   {{equals(&D::width, 5120), equals(&D::layers, 64)}, "32B", "Qwen2.5-32B"},
                   {{equals(&D::width, 8192)}, "72B", "Qwen2.5-72B"}},
-     .gguf = {"qwen2"}},
+     .gguf = {"qwen2", "qwen2vl"}},
 
     {.architecture = "mistral3",
      .family = Family::vision_language,
      .title = "Mistral Small 3",
      .namings = {{"diffusers", {kQuery, "vision_tower.", "multi_modal_projector."}, kHf},
-                 {"diffusers", {kQuery, "model.vision_tower.", "model.multi_modal_projector."}, kHf}},
+                 {"diffusers",
+                  {kQuery, "model.vision_tower.", "model.multi_modal_projector."},
+                  kHf}},
      .tests = {has("layers.0.mlp.gate_proj.weight"), equals(&D::width, 5120)},
      .variants = {{{equals(&D::layers, 40)}, "24B", "Mistral Small 3.x 24B"},
                   {{equals(&D::width, 5120)}, "pruned", "Mistral Small 3, layers cut for FLUX.2"}},
@@ -192,27 +193,26 @@ constexpr Rule kEncoders[] = {
      .title = "Llama (or a model built like it)",
      .namings = {{"diffusers", {kQuery, "layers.0.mlp.gate_proj.weight"}, kHf},
                  {"gguf", {"blk.0.attn_q.weight", "blk.0.ffn_gate.weight"}, kGguf}},
-     .variants = {{{sized("embed_tokens.weight", 0, 128256, "token_embd.weight"),
-                    equals(&D::width, 4096), equals(&D::layers, 32)},
-                   "3 8B",
-                   "Llama 3.1 8B (or 3 8B)"},
-                  {{sized("embed_tokens.weight", 0, 128320, "token_embd.weight"),
-                    equals(&D::width, 4096)},
-                   "3 8B",
-                   "Llama 3 8B with image tokens (LLaVA, HunyuanVideo)"},
-                  {{sized("embed_tokens.weight", 0, 128256, "token_embd.weight"),
-                    equals(&D::width, 3072)},
-                   "3.2 3B",
-                   "Llama 3.2 3B"},
-                  {{sized("embed_tokens.weight", 0, 128256, "token_embd.weight"),
-                    equals(&D::width, 2048)},
-                   "3.2 1B",
-                   "Llama 3.2 1B"},
-                  {{equals(&D::width, 4096), equals(&D::ffn_width, 14336),
-                    equals(&D::kv_width, 1024), sized("embed_tokens.weight", 0, 32768)},
-                   "mistral 7B",
-                   "Mistral 7B v0.3"}},
-     .gguf = {"llama"}},
+     .variants =
+         {{{sized("embed_tokens.weight", 0, 128256, "token_embd.weight"), equals(&D::width, 4096),
+            equals(&D::layers, 32)},
+           "3 8B",
+           "Llama 3.1 8B (or 3 8B)"},
+          {{sized("embed_tokens.weight", 0, 128320, "token_embd.weight"), equals(&D::width, 4096)},
+           "3 8B",
+           "Llama 3 8B with image tokens (LLaVA, HunyuanVideo)"},
+          {{sized("embed_tokens.weight", 0, 128256, "token_embd.weight"), equals(&D::width, 3072)},
+           "3.2 3B",
+           "Llama 3.2 3B"},
+          {{sized("embed_tokens.weight", 0, 128256, "token_embd.weight"), equals(&D::width, 2048)},
+           "3.2 1B",
+           "Llama 3.2 1B"},
+          {{equals(&D::width, 4096), equals(&D::ffn_width, 14336), equals(&D::kv_width, 1024),
+            sized("embed_tokens.weight", 0, 32768)},
+           "mistral 7B",
+           "Mistral 7B v0.3"}},
+     .gguf = {"llama"},
+     .unrefined = Confidence::medium},
 
     {.architecture = "phi3",
      .family = Family::language,

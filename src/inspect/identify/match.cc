@@ -13,17 +13,27 @@ using Tables = std::array<std::span<const Rule>, 7>;
 // In the order in which they are tried. Autoencoders come before language models, and UNets late:
 // their names are the least specific.
 const Tables& tables() {
-  static const Tables all = {adapter_rules(), denoiser_rules(), video_rules(), newer_rules(),
+  static const Tables all = {adapter_rules(), denoiser_rules(),    video_rules(),  newer_rules(),
                              unet_rules(),    autoencoder_rules(), encoder_rules()};
   return all;
 }
 
 // Prefixes under which people save a network.
 constexpr std::string_view kPrefixes[] = {
-    "model.diffusion_model.", "diffusion_model.",      "model.model.",       "net.",
-    "transformer.",           "transformer.model.",    "unet.",              "model.language_model.",
-    "language_model.model.",  "language_model.",       "module.",            "model.",
-    "vae.",                   "first_stage_model.",
+    "model.diffusion_model.",
+    "diffusion_model.",
+    "model.model.",
+    "net.",
+    "transformer.",
+    "transformer.model.",
+    "unet.",
+    "model.language_model.",
+    "language_model.model.",
+    "language_model.",
+    "module.",
+    "model.",
+    "vae.",
+    "first_stage_model.",
 };
 
 bool holds(const TensorView& view, std::string_view name) {
@@ -90,7 +100,9 @@ std::uint64_t value_of(const Measure& measure, const TensorView& view, const Dim
   return 0;
 }
 
-std::string shape_text(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape.span(), ", ")); }
+std::string shape_text(const Shape& shape) {
+  return fmt::format("[{}]", fmt::join(shape.span(), ", "));
+}
 
 void describe(Identity& out, const Rule& rule, const Naming& naming, const TensorView& view) {
   out.architecture = rule.architecture;
@@ -115,9 +127,9 @@ void describe(Identity& out, const Rule& rule, const Naming& naming, const Tenso
 
 void refine(Identity& out, const Rule& rule, const TensorView& view) {
   for (const Variant& variant : rule.variants) {
-    const bool all =
-        std::all_of(variant.tests.begin(), variant.tests.end(),
-                    [&](const Test& test) { return passes(test, view, out.dimensions); });
+    const bool all = std::all_of(variant.tests.begin(), variant.tests.end(), [&](const Test& test) {
+      return passes(test, view, out.dimensions);
+    });
     if (!all) continue;
     out.variant = variant.variant;
     if (!variant.title.empty()) out.title = variant.title;
@@ -130,6 +142,7 @@ void refine(Identity& out, const Rule& rule, const TensorView& view) {
     }
     return;
   }
+  out.confidence = rule.unrefined;
 }
 
 std::optional<Match> match_under(const TensorView& view) {
@@ -178,6 +191,7 @@ const Rule* find_rule(std::string_view architecture) {
 }
 
 std::string_view gguf_architecture(std::string_view name) {
+  if (const Rule* rule = find_rule(name)) return rule->architecture;
   for (const std::span<const Rule> table : tables()) {
     for (const Rule& rule : table) {
       if (std::find(rule.gguf.begin(), rule.gguf.end(), name) != rule.gguf.end()) {

@@ -8,7 +8,7 @@ namespace {
 
 using D = Dimensions;
 
-constexpr Rule kNewer[] = {
+const Rule kNewer[] = {
     {.architecture = "sana_video",
      .family = Family::dit,
      .title = "SANA-Video",
@@ -23,7 +23,8 @@ constexpr Rule kNewer[] = {
      .title = "Krea 2",
      .namings = {{"diffusers",
                   {"text_fusion.projector.weight", "img_in.weight"},
-                  {size(&D::width, "img_in.weight", 0), size(&D::in_channels, "img_in.weight", 1, 4),
+                  {size(&D::width, "img_in.weight", 0),
+                   size(&D::in_channels, "img_in.weight", 1, 4),
                    blocks(&D::layers, "transformer_blocks."),
                    head_size("transformer_blocks.0.attn.norm_q.weight"),
                    size(&D::ffn_width, "transformer_blocks.0.ff.gate.weight", 0),
@@ -106,11 +107,12 @@ constexpr Rule kNewer[] = {
     {.architecture = "prx",
      .family = Family::dit,
      .title = "PRX",
-     .namings = {{"diffusers",
-                  {"blocks.0.attention.img_qkv_proj.weight", "blocks.0.attention.txt_kv_proj.weight"},
-                  {size(&D::width, "img_in.weight", 0), blocks(&D::layers, "blocks."),
-                   size(&D::text_width, "txt_in.weight", 1)}},
-                 {"original", {"blocks.0.img_qkv_proj.weight", "blocks.0.txt_kv_proj.weight"}, {}}}},
+     .namings =
+         {{"diffusers",
+           {"blocks.0.attention.img_qkv_proj.weight", "blocks.0.attention.txt_kv_proj.weight"},
+           {size(&D::width, "img_in.weight", 0), blocks(&D::layers, "blocks."),
+            size(&D::text_width, "txt_in.weight", 1)}},
+          {"original", {"blocks.0.img_qkv_proj.weight", "blocks.0.txt_kv_proj.weight"}, {}}}},
     {.architecture = "dit",
      .family = Family::dit,
      .title = "DiT, conditioned on classes",
@@ -124,7 +126,8 @@ constexpr Rule kNewer[] = {
      .title = "Anima (Cosmos-Predict2)",
      .namings = {{"original",
                   {"llm_adapter.blocks.0.cross_attn.q_proj.weight", "x_embedder.proj.1.weight"},
-                  {size(&D::width, "x_embedder.proj.1.weight", 0), blocks(&D::layers, "blocks.")}}}},
+                  {size(&D::width, "x_embedder.proj.1.weight", 0),
+                   blocks(&D::layers, "blocks.")}}}},
     {.architecture = "hidream_o1",
      .family = Family::dit,
      .title = "HiDream-O1",
@@ -149,7 +152,8 @@ constexpr Rule kNewer[] = {
                   {blocks(&D::layers, "transformer_blocks.")}},
                  {"diffusers",
                   {"proj_in_conv.weight", "time_embed_r.time_proj.weight"},
-                  {size(&D::width, "condition_embedder.weight", 0), blocks(&D::layers, "layers.")}}}},
+                  {size(&D::width, "condition_embedder.weight", 0),
+                   blocks(&D::layers, "layers.")}}}},
     {.architecture = "stable_audio",
      .family = Family::dit,
      .title = "Stable Audio",

@@ -11,17 +11,17 @@ namespace {
 // Marks of a scheme, by the last word of a name or a word in it.
 enum class Mark : std::uint8_t {
   none,
-  buffer,       // of batch norm, rotary embeddings, old schedules
-  scale,        // of scaled fp8 or int8
-  scale2,       // second level: nvfp4
-  comfy,        // per-layer description of ComfyUI
-  bnb4_nf4,     // bitsandbytes
+  buffer,    // of batch norm, rotary embeddings, old schedules
+  scale,     // of scaled fp8 or int8
+  scale2,    // second level: nvfp4
+  comfy,     // per-layer description of ComfyUI
+  bnb4_nf4,  // bitsandbytes
   bnb4_fp4,
   bnb4,
   bnb8,
-  svd,          // nunchaku: scales, smoothing and the low-rank branch
+  svd,  // nunchaku: scales, smoothing and the low-rank branch
   svd_weight,
-  gptq,         // zero points, group index
+  gptq,  // zero points, group index
 };
 
 struct Row {
@@ -160,10 +160,9 @@ class Counter {
 
   // Of the dtypes, the one of most parameters.
   Dtype dominant() const {
-    return std::max_element(out_.dtypes.begin(), out_.dtypes.end(),
-                            [](const DtypeShare& a, const DtypeShare& b) {
-                              return a.parameters < b.parameters;
-                            })
+    return std::max_element(
+               out_.dtypes.begin(), out_.dtypes.end(),
+               [](const DtypeShare& a, const DtypeShare& b) { return a.parameters < b.parameters; })
         ->dtype;
   }
 

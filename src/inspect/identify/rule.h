@@ -103,11 +103,12 @@ struct Rule {
   Family family = Family::unknown;
   std::string_view title;
   std::initializer_list<Naming> namings;
-  std::initializer_list<Test> tests = {};        // besides names: what keeps a lookalike out
-  Names guidance = {};                           // any of them: it takes guidance as an input
+  std::initializer_list<Test> tests = {};  // besides names: what keeps a lookalike out
+  Names guidance = {};                     // any of them: it takes guidance as an input
   std::initializer_list<Variant> variants = {};
-  Names gguf = {};     // values of general.architecture
-  Names buffers = {};  // stored, but not parameters
+  Names gguf = {};                          // values of general.architecture
+  Names buffers = {};                       // stored, but not parameters
+  Confidence unrefined = Confidence::high;  // when no variant fits
 };
 
 std::span<const Rule> denoiser_rules();

@@ -28,7 +28,8 @@ class TensorIndex {
 };
 
 // The tensors of one part of a file, under names without the part's prefix. Names that do not have
-// all of the prefix, as `lm_head` beside `model.layers`, are found by what is left without the part's.
+// all of the prefix, as `lm_head` beside `model.layers`, are found by what is left without the
+// part's.
 class TensorView {
  public:
   // `members`: ids, in the file's order. Both must outlive the view.

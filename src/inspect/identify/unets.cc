@@ -9,14 +9,16 @@ namespace {
 using D = Dimensions;
 
 // Text width: SD 1 and 2 attend on the first level, SDXL from the second on.
-constexpr std::string_view kFirst = "down_blocks.0.attentions.0.transformer_blocks.0.attn2.to_k.weight";
-constexpr std::string_view kFirstOriginal = "input_blocks.1.1.transformer_blocks.0.attn2.to_k.weight";
+constexpr std::string_view kFirst =
+    "down_blocks.0.attentions.0.transformer_blocks.0.attn2.to_k.weight";
+constexpr std::string_view kFirstOriginal =
+    "input_blocks.1.1.transformer_blocks.0.attn2.to_k.weight";
 constexpr std::string_view kSecond =
     "down_blocks.1.attentions.0.transformer_blocks.0.attn2.to_k.weight";
 constexpr std::string_view kSecondOriginal =
     "input_blocks.4.1.transformer_blocks.0.attn2.to_k.weight";
 
-constexpr std::initializer_list<Naming> kUNetNames = {
+const std::initializer_list<Naming> kUNetNames = {
     {"diffusers",
      {"conv_in.weight", "down_blocks.0.resnets.0.conv1.weight", "time_embedding.linear_1.weight"},
      {size(&D::width, "conv_in.weight", 0), size(&D::in_channels, "conv_in.weight", 1),
@@ -26,12 +28,13 @@ constexpr std::initializer_list<Naming> kUNetNames = {
     {"original",
      {"input_blocks.0.0.weight", "time_embed.0.weight", "middle_block.0.in_layers.0.weight"},
      {size(&D::width, "input_blocks.0.0.weight", 0),
-      size(&D::in_channels, "input_blocks.0.0.weight", 1), size(&D::out_channels, "out.2.weight", 0),
-      size(&D::text_width, kFirstOriginal, 1), size(&D::text_width, kSecondOriginal, 1),
-      count(&D::layers, "", ".attn2.to_k.weight"), fixed(&D::patch, 1)}},
+      size(&D::in_channels, "input_blocks.0.0.weight", 1),
+      size(&D::out_channels, "out.2.weight", 0), size(&D::text_width, kFirstOriginal, 1),
+      size(&D::text_width, kSecondOriginal, 1), count(&D::layers, "", ".attn2.to_k.weight"),
+      fixed(&D::patch, 1)}},
 };
 
-constexpr Rule kUNets[] = {
+const Rule kUNets[] = {
     {.architecture = "svd",
      .family = Family::unet,
      .title = "Stable Video Diffusion",
@@ -90,7 +93,11 @@ constexpr Rule kUNets[] = {
                    "Stable Diffusion 2.x"}},
      .gguf = {"sd2"}},
 
-    {.architecture = "unet", .family = Family::unet, .title = "UNet", .namings = kUNetNames},
+    {.architecture = "unet",
+     .family = Family::unet,
+     .title = "UNet",
+     .namings = kUNetNames,
+     .unrefined = Confidence::medium},
 };
 
 }  // namespace
