@@ -46,7 +46,7 @@ bool array_text(JsonScan& scan, std::string& out) {
     if (plain) out.append(count > 0 ? "," : "").append(text);
     ++count;
   }
-  if (!plain) out = "array[" + std::to_string(count) + "]";
+  if (!plain || count == 0) out = "array[" + std::to_string(count) + "]";
   return !scan.failed();
 }
 
