@@ -22,8 +22,9 @@ double denoiser_bytes(const CostSpec& spec, const Workload& w) {
 // Samples that go through one forward.
 double rows(const Plan& plan) {
   const auto batch = static_cast<double>(plan.workload.batch);
-  return plan.profile->batched ? batch * static_cast<double>(*plan.workload.guidance_passes)
-                               : batch;
+  return plan.profile->guidance.batched
+             ? batch * static_cast<double>(*plan.workload.guidance_passes)
+             : batch;
 }
 
 // Transformers hold about 13 vectors of the width for each token (12 to 14, with fused attention);
