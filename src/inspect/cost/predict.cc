@@ -140,6 +140,9 @@ void tell_gaps(const Plan& plan, Prediction& p) {
   if (!vae.decode_known) say.push_back(fmt::format("FLOPs of the {} VAE", vae.name));
   if (p.vae_peak_bytes == 0) say.push_back(fmt::format("memory peak of the {} VAE", vae.name));
   if (p.spec.vae_bytes == 0) say.push_back(fmt::format("weights of the {} VAE", vae.name));
+  if (p.workload.dtype && bits_per_element(*p.workload.dtype) < 16) {
+    say.push_back("quantised text encoders and further experts: --dtype is of one denoiser");
+  }
   if (p.workload.offload == Offload::sequential) {
     say.push_back("that sequential offload does not overlap: expect the sum of compute and link");
   }
