@@ -1,0 +1,19 @@
+// Adapters: LoRA and its relatives, their ranks and the model they are for.
+#pragma once
+
+#include <optional>
+
+#include "inspect/identify/tensor_view.h"
+
+namespace genscope::inspect {
+
+struct LoraFinding {
+  Lora lora;
+  std::vector<std::string> evidence;
+  Confidence confidence = Confidence::high;  // medium: the target is not known
+};
+
+// Nothing if less than half of the names are those of an adapter.
+std::optional<LoraFinding> find_lora(const TensorFile& file);
+
+}  // namespace genscope::inspect

@@ -1,0 +1,73 @@
+// Names of a header, looked up fast: one hash table for the file, and views of it that see the
+// names of one part without their prefix. No name is copied.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <genscope/inspect.h>
+
+namespace genscope::inspect {
+
+// All names of a file. The file must outlive it.
+class TensorIndex {
+ public:
+  explicit TensorIndex(const TensorFile& file);
+
+  const TensorFile& file() const noexcept { return file_; }
+  const Tensor& operator[](std::uint32_t id) const noexcept { return file_.tensors[id]; }
+  // Null if there is none. The name is `prefix` and `rest` together.
+  const Tensor* find(std::string_view prefix, std::string_view rest) const noexcept;
+
+ private:
+  const TensorFile& file_;
+  std::vector<std::uint32_t> slots_;  // id + 1, or 0; open addressing, at most half full
+};
+
+// The tensors of one part of a file, under names without the part's prefix. Names that do not have
+// all of the prefix, as `lm_head` beside `model.layers`, are found by what is left without the
+// part's.
+class TensorView {
+ public:
+  // `members`: ids, in the file's order. Both must outlive the view.
+  TensorView(const TensorIndex& index, std::span<const std::uint32_t> members, std::string prefix)
+      : index_(&index), members_(members), prefix_(std::move(prefix)), outer_(prefix_.size()) {}
+
+  // The same tensors, with `more` taken off their names too.
+  TensorView under(std::string_view more) const {
+    TensorView inner = *this;
+    inner.prefix_ += more;
+    return inner;
+  }
+
+  const TensorFile& file() const noexcept { return index_->file(); }
+  const std::string& prefix() const noexcept { return prefix_; }
+  std::span<const std::uint32_t> members() const noexcept { return members_; }
+  const Tensor& at(std::uint32_t id) const noexcept { return (*index_)[id]; }
+
+  const Tensor* find(std::string_view name) const noexcept;
+  bool has(std::string_view name) const noexcept { return find(name) != nullptr; }
+
+  // Size of an axis (negative: from the end) of a tensor; 0 if there is no such tensor or axis. Of
+  // a weight packed by quantisation, whose shape says nothing, axis 0 is taken from its bias.
+  std::uint64_t size(std::string_view name, int axis) const noexcept;
+
+  // How many blocks there are: one more than the largest N of names that begin with `stem` N ".".
+  // Holes are allowed: a LoRA adapts some blocks, a shard may be missing.
+  std::uint64_t blocks(std::string_view stem) const noexcept;
+  // Tensors whose name begins and ends so.
+  std::uint64_t count(std::string_view begin, std::string_view end) const noexcept;
+  // Whether a name begins so.
+  bool any(std::string_view begin) const noexcept;
+
+ private:
+  const TensorIndex* index_;
+  std::span<const std::uint32_t> members_;
+  std::string prefix_;
+  std::size_t outer_;  // length of the part's own prefix
+};
+
+}  // namespace genscope::inspect
