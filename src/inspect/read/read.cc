@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <array>
 
-#include "inspect/read/gguf.h"
+#include "inspect/read/gguf/gguf.h"
 #include "inspect/read/readers.h"
 #include "inspect/read/safetensors.h"
 #include "inspect/read/sharded.h"
-#include "inspect/read/torch.h"
+#include "inspect/read/torch/torch.h"
 
 namespace genscope {
 namespace inspect {

@@ -1,4 +1,4 @@
-#include "inspect/read/gguf_values.h"
+#include "inspect/read/gguf/gguf_values.h"
 
 #include <array>
 #include <bit>

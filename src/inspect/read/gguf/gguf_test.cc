@@ -1,4 +1,4 @@
-#include "inspect/read/gguf.h"
+#include "inspect/read/gguf/gguf.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

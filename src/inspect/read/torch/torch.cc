@@ -1,10 +1,10 @@
-#include "inspect/read/torch.h"
+#include "inspect/read/torch/torch.h"
 
 #include <algorithm>
 
-#include "inspect/read/pickle.h"
-#include "inspect/read/state_dict.h"
-#include "inspect/read/zip.h"
+#include "inspect/read/torch/pickle.h"
+#include "inspect/read/torch/state_dict.h"
+#include "inspect/read/torch/zip.h"
 
 namespace genscope::inspect {
 namespace {

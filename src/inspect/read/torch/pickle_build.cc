@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "inspect/read/dtype.h"
-#include "inspect/read/pickle.h"
 #include "inspect/read/tensor_list.h"
+#include "inspect/read/torch/pickle.h"
 
 namespace genscope::inspect {
 

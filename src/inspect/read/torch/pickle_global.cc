@@ -1,4 +1,4 @@
-#include "inspect/read/pickle_global.h"
+#include "inspect/read/torch/pickle_global.h"
 
 #include <algorithm>
 #include <array>

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "genscope/inspect.h"
-#include "inspect/read/pickle_global.h"
+#include "inspect/read/torch/pickle_global.h"
 
 namespace genscope::inspect {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "genscope/inspect.h"
-#include "inspect/read/pickle.h"
+#include "inspect/read/torch/pickle.h"
 
 namespace genscope::inspect {
 

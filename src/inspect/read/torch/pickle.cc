@@ -1,4 +1,4 @@
-#include "inspect/read/pickle.h"
+#include "inspect/read/torch/pickle.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,6 +1,6 @@
 #include <filesystem>
 
-#include "inspect/read/gguf.h"
+#include "inspect/read/gguf/gguf.h"
 #include "inspect/read/sharded.h"
 #include "inspect/read/weights_choice.h"
 

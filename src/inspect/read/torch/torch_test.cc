@@ -1,4 +1,4 @@
-#include "inspect/read/torch.h"
+#include "inspect/read/torch/torch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

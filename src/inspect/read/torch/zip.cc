@@ -1,4 +1,4 @@
-#include "inspect/read/zip.h"
+#include "inspect/read/torch/zip.h"
 
 #include <algorithm>
 #include <cstring>

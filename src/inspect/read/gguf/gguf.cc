@@ -1,4 +1,4 @@
-#include "inspect/read/gguf.h"
+#include "inspect/read/gguf/gguf.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 
 #include "inspect/read/byte_cursor.h"
 #include "inspect/read/dtype.h"
-#include "inspect/read/gguf_values.h"
+#include "inspect/read/gguf/gguf_values.h"
 #include "inspect/read/tensor_list.h"
 
 namespace genscope::inspect {

@@ -1,4 +1,4 @@
-#include "inspect/read/state_dict.h"
+#include "inspect/read/torch/state_dict.h"
 
 #include <algorithm>
 #include <array>
