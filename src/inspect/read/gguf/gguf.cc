@@ -47,9 +47,12 @@ class GgufReader {
 
 bool GgufReader::head() {
   if (!cursor_.take(version_)) return false;
-  if ((version_ & 0xFFFF) == 0 && version_ != 0) return cursor_.fail("a big-endian GGUF");
+  if ((version_ & 0xFFFF) == 0 && version_ != 0) {
+    return cursor_.fail("a big-endian GGUF", "convert it for little-endian machines");
+  }
   if (version_ < 1 || version_ > 3) {
-    return cursor_.fail("GGUF of version " + std::to_string(version_) + ", 1 to 3 are known");
+    return cursor_.fail("GGUF of version " + std::to_string(version_) + ", 1 to 3 are known",
+                        "update genscope, or convert the model again");
   }
   const bool wide = version_ > 1;
   if (!take_count(cursor_, wide, tensor_count_) || !take_count(cursor_, wide, pair_count_)) {
