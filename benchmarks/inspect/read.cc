@@ -35,7 +35,7 @@ genscope::TensorFile read(const std::string& path) {
     std::printf("%s\n", file.error().message.c_str());
     std::exit(1);
   }
-  return *std::move(file);
+  return std::move(*file);
 }
 
 double add_time(Table& table, const char* name, double bar_ms, int repetitions,

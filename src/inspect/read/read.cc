@@ -68,7 +68,7 @@ Result<TensorFile> read_model_file(const std::string& path, std::vector<std::str
   if (!file || file->container != Container::gguf) return file;
   const std::string_view parts = file->meta("split.count");
   if (parts.empty() || parts == "0" || parts == "1") return file;
-  return read_gguf_split(*std::move(file), **source, files);
+  return read_gguf_split(std::move(*file), **source, files);
 }
 
 }  // namespace inspect

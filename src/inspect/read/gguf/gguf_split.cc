@@ -43,7 +43,7 @@ Result<TensorFile> read_gguf_split(TensorFile first, const ByteSource& source,
     if (!opened) return opened.error();
     Result<TensorFile> part = read_gguf(**opened);
     if (!part) return part;
-    all.add(*std::move(part));
+    all.add(std::move(*part));
     if (files != nullptr) files->push_back(place);
   }
   if (missing > 0) {

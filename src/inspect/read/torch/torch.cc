@@ -63,7 +63,7 @@ Result<TensorFile> read_torch_zip(const ByteSource& source) {
   const ZipEntry& entry = entries->front();
   Result<std::string> read = read_zip_entry(source, entry, kMaxPickle);
   if (!read) return read.error();
-  const auto bytes = std::make_shared<const std::string>(*std::move(read));
+  const auto bytes = std::make_shared<const std::string>(std::move(*read));
   Pickle pickle(*bytes, source.size());
   if (!pickle.walk()) {
     Error error = bad_pickle(source, pickle.offset(), pickle);
