@@ -143,6 +143,7 @@ class Search {
   explicit Search(const TensorFile& file) : file_(file) {}
 
   std::optional<LoraFinding> run() {
+    if (!looks_like_one()) return std::nullopt;
     std::uint64_t adapted = 0;
     for (const Tensor& tensor : file_.tensors) {
       const End* end = end_of(tensor.name);
@@ -160,6 +161,18 @@ class Search {
   }
 
  private:
+  // A sample: in a whole model, not one name in a hundred ends like an adapter's.
+  bool looks_like_one() const {
+    constexpr std::size_t kSample = 64;
+    const std::size_t step = file_.tensors.size() / kSample + 1;
+    std::size_t looked = 0;
+    std::size_t adapted = 0;
+    for (std::size_t id = 0; id < file_.tensors.size(); id += step, ++looked) {
+      if (end_of(file_.tensors[id].name) != nullptr) ++adapted;
+    }
+    return adapted * 4 > looked;
+  }
+
   void take(const Tensor& tensor, const End& end) {
     Lora& lora = out_.lora;
     if (!end.kind.empty() && rank_of_kind(end.kind) > rank_of_kind(lora.kind)) {

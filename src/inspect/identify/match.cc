@@ -90,12 +90,8 @@ std::uint64_t value_of(const Measure& measure, const TensorView& view, const Dim
       return parts(found.width, measure.divisor);
     case Measure::Kind::conv_in:
       return conv_channels(view, measure.name, found.width);
-    case Measure::Kind::square_root: {
-      std::uint64_t side = 1;
-      const std::uint64_t area = view.size(measure.name, measure.axis) / measure.divisor;
-      while (side * side < area && side < 64) ++side;
-      return side * side == area ? side : 0;
-    }
+    case Measure::Kind::per_patch:
+      return parts(view.size(measure.name, measure.axis), found.patch * found.patch);
   }
   return 0;
 }
