@@ -6,6 +6,7 @@
 #include "inspect/read/readers.h"
 #include "inspect/read/safetensors.h"
 #include "inspect/read/sharded.h"
+#include "inspect/read/torch.h"
 
 namespace genscope {
 namespace inspect {
@@ -47,8 +48,12 @@ Error unknown(const ByteSource& source, std::string_view head) {
 Result<TensorFile> read_container(const ByteSource& source) {
   const Result<std::string> head = head_of(source);
   if (!head) return head.error();
-  if (looks_like_safetensors(*head)) return read_safetensors(source);
+  // In this order: the count of a GGUF's tensors may look like a safetensors header, whose length
+  // may look like a pickle.
   if (looks_like_gguf(*head)) return read_gguf(source);
+  if (looks_like_safetensors(*head)) return read_safetensors(source);
+  if (looks_like_zip(*head)) return read_torch_zip(source);
+  if (looks_like_pickle(*head)) return read_torch_legacy(source);
   return unknown(source, *head);
 }
 
@@ -58,7 +63,7 @@ Result<TensorFile> read_model_file(const std::string& path, std::vector<std::str
   const Result<std::string> head = head_of(**source);
   if (!head) return head.error();
   if (files != nullptr) files->push_back(path);
-  if (is_json(*head)) return read_sharded(**source, files);
+  if (is_json(*head) && !looks_like_safetensors(*head)) return read_sharded(**source, files);
   Result<TensorFile> file = read_container(**source);
   if (!file || file->container != Container::gguf) return file;
   const std::string_view parts = file->meta("split.count");

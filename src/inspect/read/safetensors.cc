@@ -212,7 +212,10 @@ bool HeaderReader::tiles() {
 
 bool looks_like_safetensors(std::string_view head) noexcept {
   if (head.size() <= kLengthBytes || head[kLengthBytes] != '{') return false;
-  return head[6] == 0 && head[7] == 0;  // no header is that long
+  // No length that the format allows reads as text; a JSON document with a brace here does.
+  return std::ranges::any_of(head.substr(0, kLengthBytes), [](char c) {
+    return (c < ' ' && c != '\t' && c != '\n' && c != '\r') || c == '\x7f';
+  });
 }
 
 Result<TensorFile> read_safetensors(const ByteSource& source) {

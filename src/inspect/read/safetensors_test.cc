@@ -1,5 +1,6 @@
 #include "inspect/read/safetensors.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "inspect/read/craft.h"
@@ -7,8 +8,29 @@
 namespace genscope::inspect {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
 Result<TensorFile> read(const std::string& bytes) {
   return read_safetensors(MemorySource("m.safetensors", bytes));
+}
+
+// The error of a file with this header.
+std::string fault(std::string_view json, std::size_t data_bytes = 0) {
+  const auto file = read(craft::safetensors(json, data_bytes));
+  return file.ok() ? "" : file.error().message;
+}
+
+// A message must name the file, the place, what is wrong and what to do.
+auto complains(const char* what) {
+  return AllOf(StartsWith("m.safetensors: byte "), HasSubstr(what), HasSubstr("fetch it again"));
+}
+
+std::string entry(std::string_view shape, std::string_view offsets,
+                  std::string_view dtype = "F32") {
+  return R"({"w":{"dtype":")" + std::string(dtype) + R"(","shape":)" + std::string(shape) +
+         R"(,"data_offsets":)" + std::string(offsets) + "}}";
 }
 
 TEST(Safetensors, GivesNamesShapesDtypesAndBytes) {
@@ -34,6 +56,149 @@ TEST(Safetensors, GivesNamesShapesDtypesAndBytes) {
   EXPECT_EQ(file->find("c"), nullptr);
   EXPECT_EQ(file->container, Container::safetensors);
   EXPECT_EQ(file->file_bytes, file->header_bytes + 16);
+}
+
+TEST(Safetensors, AcceptsAnyOrderEmptyTensorsAndEscapedNames) {
+  const auto file = read(craft::safetensors(
+      R"({"z\u00e9":{"data_offsets":[4,8],"shape":[1],"dtype":"F32"},)"
+      R"("empty":{"dtype":"F32","shape":[0,7],"data_offsets":[4,4]},)"
+      R"("a":{"shape":[4],"dtype":"U8","data_offsets":[0,4],"later":{"added":[1]}}})",
+      8));
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_EQ(file->tensors[0].name, "z\xC3\xA9");
+  EXPECT_EQ(file->find("empty")->bytes, 0u);
+  EXPECT_EQ(file->find("a")->bytes, 4u);
+}
+
+TEST(Safetensors, AcceptsAnEmptyHeader) {
+  const auto file = read(craft::safetensors("{}"));
+  ASSERT_TRUE(file.ok());
+  EXPECT_TRUE(file->tensors.empty());
+}
+
+TEST(Safetensors, CountsTheBytesOfAnUnknownDtype) {
+  const auto file = read(craft::safetensors(entry("[3]", "[0,5]", "F5_NEW"), 5));
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_EQ(file->tensors[0].dtype, Dtype::unknown);
+  EXPECT_EQ(file->tensors[0].bytes, 5u);
+  ASSERT_EQ(file->notes.size(), 1u);
+  EXPECT_THAT(file->notes[0], HasSubstr("\"w\""));
+}
+
+TEST(Safetensors, FoldsDimensionsBeyondTheEighth) {
+  const auto file = read(craft::safetensors(entry("[1,1,1,1,1,1,1,2,3,5]", "[0,120]"), 120));
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_EQ(file->tensors[0].shape.rank, 8);
+  EXPECT_EQ(file->tensors[0].shape[7], 30u);
+  EXPECT_EQ(file->tensors[0].shape.elements(), 30u);
+  EXPECT_EQ(file->notes.size(), 1u);
+}
+
+TEST(Safetensors, KeepsNamesAliveWithoutTheSource) {
+  TensorFile copy;
+  {
+    const auto file = read(craft::safetensors_of({"first", "second"}));
+    ASSERT_TRUE(file.ok());
+    copy = *file;
+  }
+  EXPECT_EQ(copy.tensors[1].name, "second");
+}
+
+TEST(SafetensorsHostile, LengthBeyondTheFile) {
+  std::string bytes = craft::safetensors("{}");
+  bytes[0] = 100;
+  EXPECT_THAT(read(bytes).error().message, complains("claims 100 bytes, the file has 2"));
+}
+
+TEST(SafetensorsHostile, LengthBeyondTheLimitOfTheFormat) {
+  for (const std::uint64_t length :
+       {std::uint64_t{100'000'001}, ~std::uint64_t{0}, std::uint64_t{1} << 63}) {
+    EXPECT_THAT(read(craft::raw(length) + "{}").error().message,
+                complains("the format allows 100000000"));
+  }
+}
+
+TEST(SafetensorsHostile, OffsetsOutOfRange) {
+  EXPECT_THAT(fault(entry("[2]", "[0,8]"), 4), complains("the file has 4 bytes of data"));
+  EXPECT_THAT(fault(entry("[2]", "[8,0]"), 8), complains("the end before the begin"));
+  EXPECT_THAT(fault(entry("[2]", "[0,18446744073709551615]"), 8), complains("8 bytes of data"));
+  EXPECT_THAT(fault(entry("[2]", "[0]"), 8), complains("not two numbers"));
+  EXPECT_THAT(fault(entry("[2]", "[0,4,8]"), 8), complains("not two numbers"));
+}
+
+TEST(SafetensorsHostile, OverlapsHolesAndBytesOfNobody) {
+  const auto two = [](const char* second) {
+    return R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],)"
+           R"("data_offsets":)" +
+           std::string(second) + "}}";
+  };
+  EXPECT_EQ(fault(two("[4,8]"), 8), "");
+  EXPECT_THAT(fault(two("[2,6]"), 6), complains("overlaps"));
+  EXPECT_THAT(fault(two("[0,4]"), 4), complains("overlaps"));
+  EXPECT_THAT(fault(two("[6,10]"), 10), complains("hole"));
+  EXPECT_THAT(fault(two("[4,8]"), 9), complains("1 bytes at the end belong to no tensor"));
+}
+
+TEST(SafetensorsHostile, BytesThatDoNotFitTheShape) {
+  EXPECT_THAT(fault(entry("[3]", "[0,8]"), 8), complains("3 elements of F32"));
+}
+
+TEST(SafetensorsHostile, DuplicateKeys) {
+  EXPECT_THAT(fault(R"({"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)"
+                    R"("\u0061":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})"),
+              complains("names tensor \"a\" twice"));
+  EXPECT_THAT(fault(R"({"__metadata__":{},"__metadata__":{}})"), complains("twice"));
+  EXPECT_THAT(fault(R"({"a":{"dtype":"U8","dtype":"U8","shape":[0],"data_offsets":[0,0]}})"),
+              complains("twice"));
+}
+
+TEST(SafetensorsHostile, SizesThatAreNoSizes) {
+  EXPECT_THAT(fault(entry("[-1]", "[0,8]"), 8), complains("negative"));
+  EXPECT_THAT(fault(entry("[NaN]", "[0,8]"), 8), complains("whole number"));
+  EXPECT_THAT(fault(entry("[2.5]", "[0,8]"), 8), complains("not a whole one"));
+  EXPECT_THAT(fault(entry("[\"2\"]", "[0,8]"), 8), complains("whole number"));
+  EXPECT_THAT(fault(entry("[18446744073709551616]", "[0,8]"), 8), complains("64 bits"));
+  EXPECT_THAT(fault(entry("[4294967296,4294967296]", "[0,8]"), 8), complains("64 bits"));
+  EXPECT_THAT(fault(entry("[4611686018427387904]", "[0,0]"), 0), complains("do not fit"));
+}
+
+TEST(SafetensorsHostile, MissingFieldsAndForeignTypes) {
+  EXPECT_THAT(fault(R"({"a":{"dtype":"U8","shape":[0]}})"), complains("lacks"));
+  EXPECT_THAT(fault(R"({"a":[]})"), complains("an object is expected"));
+  EXPECT_THAT(fault(R"({"a":{"dtype":1}})"), complains("a string is expected"));
+  EXPECT_THAT(fault(R"([])"), complains("not valid JSON"));
+  EXPECT_THAT(fault(R"({"__metadata__":[]})"), complains("__metadata__"));
+  EXPECT_THAT(fault("{} {}"), complains("follows the end"));
+}
+
+TEST(SafetensorsHostile, DeepNesting) {
+  EXPECT_THAT(fault("{\"a\":" + std::string(100'000, '[')), complains("object is expected"));
+  EXPECT_THAT(fault("{\"a\":{\"x\":" + std::string(100'000, '[')), complains("nested too deeply"));
+  EXPECT_THAT(fault("{\"__metadata__\":{\"x\":" + std::string(100'000, '[')),
+              complains("nested too deeply"));
+}
+
+TEST(SafetensorsHostile, AMillionKeys) {
+  constexpr int kKeys = 1'000'000;
+  std::string json = "{";
+  for (int i = 0; i < kKeys; ++i) {
+    json += (i > 0 ? ",\"k" : "\"k") + std::to_string(i) +
+            R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
+  }
+  const auto file = read(craft::safetensors(json + "}"));
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_EQ(file->tensors.size(), std::size_t{kKeys});
+  EXPECT_EQ(file->tensors.back().name, "k999999");
+}
+
+TEST(SafetensorsHostile, AMillionEntriesOfMetadata) {
+  std::string json = R"({"__metadata__":{)";
+  for (int i = 0; i < 1'000'000; ++i) json += i > 0 ? R"(,"":"")" : R"("":"")";
+  const auto file = read(craft::safetensors(json + "}}"));
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_LE(file->metadata.size(), 4096u);
+  ASSERT_EQ(file->notes.size(), 1u);
+  EXPECT_THAT(file->notes[0], HasSubstr("995904 entries"));
 }
 
 }  // namespace

@@ -95,12 +95,16 @@ std::vector<Candidate> candidates_of(const std::vector<std::string>& names) {
     split_variant(candidate);
     all.push_back(std::move(candidate));
   }
-  for (auto& [key, group] : shards) {
+  for (auto& entry : shards) {
+    Candidate& group = entry.second;
     const bool indexed = std::ranges::any_of(all, [&](const Candidate& c) {
       return c.index && c.format == group.format && c.stem == group.stem &&
              c.variant == group.variant;
     });
-    if (!indexed) all.push_back(std::move(group));
+    if (indexed) continue;
+    // The reader of a split GGUF finds the others itself.
+    if (group.format == Format::gguf) group.files.resize(1);
+    all.push_back(std::move(group));
   }
   return all;
 }
