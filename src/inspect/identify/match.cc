@@ -171,7 +171,8 @@ std::optional<Match> match(const TensorView& part) {
   constexpr std::uint64_t kFewest = 5;  // a prefix of so few names is no prefix
   for (const std::string_view prefix : kPrefixes) {
     const std::uint64_t named = part.count(prefix, "");
-    if (named <= kFewest || named * 2 < part.members().size()) continue;
+    // A quarter will do: beside "model." a vision tower has as many names of its own.
+    if (named <= kFewest || named * 4 < part.members().size()) continue;
     if (std::optional<Match> found = match_under(part.under(prefix))) return found;
   }
   return std::nullopt;
