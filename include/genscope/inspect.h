@@ -163,6 +163,8 @@ struct Dimensions {
   std::uint64_t pooled_width = 0;       // of a pooled text embedding, if it takes one
   std::uint64_t attention2_layers = 0;  // SD3.5-M: blocks with a second attention
   bool guidance_embedding = false;
+  std::uint64_t image_width =
+      0;  // of an image embedding that comes in beside the text (Wan 2.1 i2v)
 };
 
 // What a network is. Unknown is an answer: architecture is then empty and evidence says what was

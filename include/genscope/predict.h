@@ -2,8 +2,8 @@
 // floor of the step time. Closed forms, no measurement but of this machine's CPU on request.
 //
 //   const Result<Hardware> gpu = find_hardware("RTX 4090");
-//   const Result<Prediction> p = predict(*spec, {.width = 1024, .height = 1024, .steps = 28},
-//   *gpu);
+//   const Result<CostSpec> spec = cost_spec("flux-dev");
+//   const Result<Prediction> p = predict(*spec, {.width = 1024, .height = 1024}, *gpu);
 //
 // All functions are pure but for measure_cpu(), and may be called from any thread.
 #pragma once
@@ -20,16 +20,16 @@ namespace genscope {
 
 // A figure of a data sheet, with where it is from.
 struct Hardware {
-  std::string name;                   // "RTX 4090"
-  double bf16_tflops = 0;             // dense, fp32 accumulate
-  std::optional<double> fp8_tflops;   // absent: no fp8 units
-  std::optional<double> fp16_tflops;  // if it differs from bf16 (V100, T4)
-  double bandwidth_gbs = 0;           // of its memory, 10^9 bytes a second
-  double memory_gib = 0;              // as the driver counts it; see `source`
-  std::optional<double> watts;        // board power limit
-  double link_gbs = 0;                // host to device, one direction, as reached
-  std::string source;                 // of these figures, in a phrase
-  bool measured = false;              // by measure_cpu()
+  std::string name = {};                   // "RTX 4090"
+  double bf16_tflops = 0;                  // dense, fp32 accumulate
+  std::optional<double> fp8_tflops = {};   // absent: no fp8 units
+  std::optional<double> fp16_tflops = {};  // if it differs from bf16 (V100, T4)
+  double bandwidth_gbs = 0;                // of its memory, 10^9 bytes a second
+  double memory_gib = 0;                   // as the driver counts it; see `source`
+  std::optional<double> watts = {};        // board power limit
+  double link_gbs = 0;                     // host to device, one direction, as reached
+  std::string source = {};                 // of these figures, in a phrase
+  bool measured = false;                   // by measure_cpu()
 };
 const std::vector<Hardware>& hardware_table();
 // By name, case and spaces and vendor words aside ("NVIDIA GeForce RTX 4090" is found); the error
@@ -46,22 +46,25 @@ struct Workload {
   std::uint64_t frames = 0;             // 0: what the model was made for; 1: an image
   std::uint64_t steps = 0;              // 0: what its authors recommend
   std::uint64_t batch = 1;
-  std::optional<std::uint64_t> text_tokens;      // absent: what its pipeline pads to
-  std::optional<std::uint64_t> guidance_passes;  // forwards a step; absent: its pipeline's
-  std::optional<Dtype> dtype;                    // of the weights; absent: as in the file, or bf16
+  std::optional<std::uint64_t> text_tokens = {};      // absent: what its pipeline pads to
+  std::optional<std::uint64_t> guidance_passes = {};  // forwards a step; absent: its pipeline's
+  std::optional<Dtype> dtype = {};  // of the weights; absent: as in the file, or bf16
   Offload offload = Offload::none;
 };
 
 // What the cost model knows of a network: its kind of block and its sizes. From a file
 // (Model::denoiser()) or from the table of known models.
 struct CostSpec {
-  std::string architecture;  // key of the formulas
-  std::string title;
-  Dimensions dimensions;
-  std::uint64_t parameters = 0;    // denoiser
-  std::uint64_t weight_bytes = 0;  // denoiser, as stored; 0: from parameters and dtype
-  std::uint64_t other_bytes = 0;   // text encoders and VAE, if known
-  std::string origin;              // "file PATH" or "table"
+  std::string architecture = {};  // key of the formulas
+  std::string title = {};
+  Dimensions dimensions = {};
+  std::uint64_t parameters = 0;           // denoiser
+  std::uint64_t weight_bytes = 0;         // denoiser, as stored; 0: from parameters and dtype
+  std::uint64_t other_bytes = 0;          // text encoders, VAE and further denoisers, if known
+  std::uint64_t largest_other_bytes = 0;  // of those, the largest
+  std::uint64_t vae_bytes = 0;            // of those, the VAE
+  std::string origin = {};                // "file PATH" or "table"
+  std::string profile = {};               // known model whose defaults apply; "": the nearest
 };
 // Names that cost_spec() knows: "flux-dev", "wan-14b", ...
 std::vector<std::string> known_models();
@@ -75,26 +78,30 @@ struct Prediction {
 
   std::uint64_t image_tokens = 0, text_tokens = 0, latent_frames = 1;
   double forward_flops = 0;    // one forward of one sample
-  double attention_flops = 0;  // the part of forward_flops that grows with tokens squared
+  double attention_flops = 0;  // of forward_flops: tokens with tokens, of the image and the text
   double step_flops = 0;       // batch and passes
   double decode_flops = 0;     // VAE; 0 with a note if not modelled
   double total_flops = 0;      // all steps and the decoding
   double attention_share = 0;  // of forward_flops
 
-  double compute_seconds = 0;    // of a step at peak
-  double memory_seconds = 0;     // of a step: weights and activations through memory
-  double link_seconds = 0;       // of a step: weights through the link, when offloaded
-  double step_seconds = 0;       // the floor: the largest of them
-  std::string bound;             // "compute", "memory", "link"
-  double total_seconds = 0;      // the floor of an image or clip
-  std::optional<double> joules;  // of total_seconds at the power limit: a ceiling at that floor
+  double compute_seconds = 0;  // of a step at peak
+  double memory_seconds = 0;   // of a step: weights and activations through memory
+  double link_seconds = 0;     // of a step: weights through the link, when offloaded
+  double step_seconds = 0;     // the floor: the largest of them
+  std::string bound = {};      // "compute", "memory", "link"
+  double decode_seconds = 0;   // VAE at peak
+  double load_seconds = 0;     // of an image: components through the link, with model offload
+  double total_seconds = 0;    // the floor of an image or clip: all steps, decoding, loading
+  std::optional<double> joules =
+      {};  // of total_seconds at the power limit: a ceiling at that floor
 
-  double weight_bytes = 0;  // on the device at once
+  double denoiser_bytes = 0;  // its weights, wherever they are
+  double weight_bytes = 0;    // on the device at once
   double activation_bytes = 0;
   double math_attention_bytes = 0;  // on top, if attention is not fused
   double vae_peak_bytes = 0;
   double peak_bytes = 0;  // largest moment
-  std::optional<bool> fits;
+  std::optional<bool> fits = {};
   std::vector<std::string> remedies;  // what would make it fit, with the bytes that it saves
   // Where each figure comes from and what is not modelled, in sentences.
   std::vector<std::string> sources;
@@ -105,9 +112,9 @@ Result<Prediction> predict(const CostSpec& spec, const Workload& workload,
 
 // Model FLOP utilisation of a measured step, and what to think of it.
 struct Mfu {
-  double ratio = 0;  // may exceed 1 with fp8 or quantised attention: `note` says so
-  std::string band;  // "good", "fair", "poor"
-  std::string note;
+  double ratio = 0;       // may exceed 1 with fp8 or quantised attention: `note` says so
+  std::string band = {};  // "good", "fair", "poor"
+  std::string note = {};
 };
 Mfu judge(const Prediction& prediction, double measured_step_seconds);
 

@@ -29,6 +29,7 @@ Json dimensions_json(const Dimensions& d) {
   put("patch", d.patch);
   put("text_width", d.text_width);
   put("pooled_width", d.pooled_width);
+  put("image_width", d.image_width);
   out["guidance_embedding"] = d.guidance_embedding;
   return out;
 }

@@ -1,0 +1,50 @@
+// Profiles: the known models, with their sizes and with what their pipelines do unless told
+// otherwise. To add a model: a row in profile.cc, and if its blocks are new a function in
+// denoiser.cc.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <genscope/predict.h>
+
+#include "inspect/cost/vae.h"
+
+namespace genscope::inspect {
+
+struct Encoder {
+  std::string_view name;
+  std::uint64_t parameters;
+};
+
+struct Profile {
+  std::string_view name;          // "flux-dev"
+  std::string_view architecture;  // key of denoisers()
+  std::string_view title;
+  std::string_view aliases;  // further names in small letters and digits, between blanks
+  std::uint64_t parameters;  // exact, of the public class with the released configuration
+  Dimensions dimensions;
+  VaeKind vae;
+  std::vector<Encoder> encoders;
+  // What the pipeline or the model card takes.
+  std::uint64_t width, height, frames, steps;
+  std::uint64_t text_tokens;
+  bool text_padded;  // always that many; else it is a guess at a prompt
+  std::uint64_t passes;
+  bool batched;  // all passes in one forward
+  // Denoisers that take turns and are loaded together (Wan 2.2: for much and for little noise).
+  std::uint64_t experts = 1;
+};
+
+const std::vector<Profile>& profiles();
+// By name, title or alias, with or without an owner and a slash.
+const Profile* find_profile(std::string_view name);
+// Of the same architecture the nearest in size; null if there is none.
+const Profile* nearest_profile(std::string_view architecture, std::uint64_t parameters) noexcept;
+
+// Small letters and digits of what follows the last slash.
+std::string plain_name(std::string_view name);
+
+}  // namespace genscope::inspect
