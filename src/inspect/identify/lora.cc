@@ -154,6 +154,7 @@ class Search {
     if (adapted == 0 || adapted * 2 < file_.tensors.size()) return std::nullopt;
     Lora& lora = out_.lora;
     std::sort(lora.ranks.begin(), lora.ranks.end());
+    lora.ranks.erase(std::unique(lora.ranks.begin(), lora.ranks.end()), lora.ranks.end());
     if (lora.modules == 0) lora.modules = kinds_;  // diff and full lokr have no rank
     name_target();
     if (lora.target.empty()) out_.confidence = Confidence::medium;
@@ -181,12 +182,11 @@ class Search {
     }
     lora.text_encoder = lora.text_encoder || is_text_encoder(tensor.name);
     if (!end.kind.empty()) ++kinds_;
+    if (end.kind == "diff" || end.kind == "lokr") downs_.push_back(&tensor);
     if (end.rank_axis < 0 || tensor.shape.rank == 0) return;
     ++lora.modules;
     const std::uint64_t rank = tensor.shape[static_cast<std::size_t>(end.rank_axis)];
-    if (std::find(lora.ranks.begin(), lora.ranks.end(), rank) == lora.ranks.end()) {
-      lora.ranks.push_back(rank);
-    }
+    lora.ranks.push_back(rank);
     downs_.push_back(&tensor);
   }
 
@@ -225,11 +225,10 @@ class Search {
   }
 
   const Tensor* layer_with(const Target& target) const {
-    for (const Tensor& tensor : file_.tensors) {
-      if (tensor.name.find(target.word) == std::string_view::npos) continue;
-      if (target.width == 0) return &tensor;
-      const bool down = std::find(downs_.begin(), downs_.end(), &tensor) != downs_.end();
-      if (down && tensor.shape.rank >= 2 && tensor.shape[1] == target.width) return &tensor;
+    for (const Tensor* down : downs_) {
+      if (down->name.find(target.word) == std::string_view::npos) continue;
+      if (target.width == 0) return down;
+      if (down->shape.rank >= 2 && down->shape[1] == target.width) return down;
     }
     return nullptr;
   }
