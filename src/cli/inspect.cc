@@ -2,7 +2,7 @@
 
 #include <genscope/inspect.h>
 
-#include <algorithm>
+#include <unordered_set>
 
 #include "cli/command.h"
 #include "cli/exit_code.h"
@@ -54,18 +54,21 @@ class Inspect final : public Command {
   }
 
  private:
+  // The headers behind a model, each tensor once: an index lists those of its shards too.
   static Result<std::vector<TensorFile>> read_files(const Model& model) {
-    std::vector<std::string> paths;
-    for (const Component& component : model.components) {
-      for (const std::string& path : component.files) {
-        if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
-      }
-    }
     std::vector<TensorFile> files;
-    for (const std::string& path : paths) {
-      Result<TensorFile> file = read_tensor_file(path);
-      if (!file) return std::move(file).error();
-      files.push_back(*std::move(file));
+    std::unordered_set<std::string> paths;
+    for (const Component& component : model.components) {
+      std::unordered_set<std::string> seen;
+      for (const std::string& path : component.files) {
+        const bool index = path.ends_with(".json") && component.files.size() > 1;
+        if (index || !paths.insert(path).second) continue;
+        Result<TensorFile> file = read_tensor_file(path);
+        if (!file) return std::move(file).error();
+        std::erase_if(file->tensors,
+                      [&](const Tensor& tensor) { return !seen.emplace(tensor.name).second; });
+        files.push_back(*std::move(file));
+      }
     }
     return files;
   }

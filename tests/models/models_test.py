@@ -115,7 +115,10 @@ class Containers(Case):
         self.assertEqual(transformer["tensors"], len(tensors))
         self.assertEqual(transformer["class"], "FluxTransformer2DModel")
         self.assertIn("class FluxTransformer2DModel", transformer["identity"]["evidence"])
-        self.assertEqual(len(transformer["files"]), 2)
+        shards = [name for name in transformer["files"] if name.endswith(".safetensors")]
+        self.assertEqual(len(shards), 2)
+        listed = json.loads(inspect(path, "--json", "--tensors")[1])["tensors"]
+        self.assertEqual(len(listed), sum(part["tensors"] for part in model["components"]))
 
     def test_a_class_that_contradicts_the_tensors(self):
         self.file("model.safetensors", original.flux().tensors)
