@@ -1,5 +1,8 @@
 // What other detectors take for something else. Each test has the names that mislead them.
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include "inspect/identify/test_file.h"
 
 namespace genscope::inspect {

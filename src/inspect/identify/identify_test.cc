@@ -1,3 +1,6 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include "inspect/identify/test_file.h"
 
 namespace genscope::inspect {
