@@ -1,5 +1,5 @@
 // Files of GGUF, all versions.
-#include "inspect/read/gguf.h"
+#include "inspect/read/gguf/gguf.h"
 
 #include "check_tensors.h"
 

@@ -1,6 +1,6 @@
 // Zip archives with a data.pkl.
 #include "check_tensors.h"
-#include "inspect/read/torch.h"
+#include "inspect/read/torch/torch.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

@@ -7,8 +7,8 @@ constexpr std::uint64_t kWindow = 1 << 16;
 
 }  // namespace
 
-bool ByteCursor::fail(std::string_view what) {
-  if (!error_) error_ = broken(source_, at_, what);
+bool ByteCursor::fail(std::string_view what, std::string_view remedy) {
+  if (!error_) error_ = broken(source_, at_, what, remedy);
   end_ = at_;
   return false;
 }

@@ -42,7 +42,7 @@ class ByteCursor {
   // Bytes fetched from the source.
   std::uint64_t fetched() const noexcept { return fetched_; }
 
-  bool fail(std::string_view what);
+  bool fail(std::string_view what, std::string_view remedy = kFetchAgain);
   bool failed() const noexcept { return error_.has_value(); }
   const Error& error() const { return *error_; }
 

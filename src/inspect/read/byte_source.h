@@ -59,9 +59,11 @@ class MemorySource final : public ByteSource {
   std::string_view bytes_;
 };
 
+constexpr std::string_view kFetchAgain = "the file is damaged or made to harm: fetch it again";
+
 // "PATH: byte OFFSET: WHAT; REMEDY", code bad_data.
 Error broken(const ByteSource& source, std::uint64_t offset, std::string_view what,
-             std::string_view remedy = "the file is damaged or made to harm: fetch it again");
+             std::string_view remedy = kFetchAgain);
 
 // `name` in quotes for a message, cut if it is long.
 std::string shown(std::string_view name);

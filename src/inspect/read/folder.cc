@@ -62,7 +62,7 @@ void read_part_config(const std::string& folder, const std::vector<std::string>&
     part.notes.push_back(values.error().message);
     return;
   }
-  part.config_values = *std::move(values);
+  part.config_values = std::move(*values);
   if (!part.class_name.empty()) return;
   for (const char* const key : {"_class_name", "architectures", "model_type"}) {
     part.class_name = value_of(part.config_values, key);
@@ -75,7 +75,7 @@ Result<TensorFile> read_set(const std::string& folder, const WeightsChoice& choi
   for (const std::string& name : choice.files) {
     Result<TensorFile> file = read_model_file(folder + "/" + name, &part.files);
     if (!file || choice.files.size() == 1) return file;
-    all.add(*std::move(file));
+    all.add(std::move(*file));
     ShardName shard;
     if (name == choice.files.front() && parse_shard_name(name, shard) &&
         shard.count != choice.files.size()) {
@@ -101,7 +101,7 @@ Status read_part_weights(const std::string& folder, const std::vector<std::strin
   }
   Result<TensorFile> weights = read_set(folder, choice, part);
   if (!weights) return std::move(weights).error();
-  part.weights = *std::move(weights);
+  part.weights = std::move(*weights);
   if (!choice.others.empty()) {
     part.notes.push_back("read " + choice.files.front() + "; not counted: " + join(choice.others));
   }

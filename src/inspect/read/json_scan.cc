@@ -64,6 +64,8 @@ JsonScan::Kind JsonScan::peek() noexcept {
     case 't':
     case 'f':
     case 'n':
+    case 'N':
+    case 'I':
       return Kind::literal;
     default:
       return *at_ == '-' || is_digit(*at_) ? Kind::number : Kind::none;
@@ -205,6 +207,7 @@ bool JsonScan::number(std::string_view& value) noexcept {
     return at_ > first;
   };
   if (*at_ == '-') ++at_;
+  if (*at_ == 'I') return word(from, value);
   const char* const whole = at_;
   if (!digits()) return fail("a number is expected");
   if (*whole == '0' && at_ - whole > 1) return fail("a number starts with 0");
@@ -226,12 +229,17 @@ bool JsonScan::scalar(std::string_view& value) noexcept {
   if (failed()) return false;
   if (kind == Kind::string) return string(value);
   if (kind == Kind::number) return number(value);
-  for (const std::string_view word : {"true", "false", "null"}) {
-    if (std::string_view(at_, static_cast<std::size_t>(end_ - at_)).starts_with(word)) {
-      value = std::string_view(at_, word.size());
-      at_ += word.size();
-      return true;
-    }
+  return word(at_, value);
+}
+
+// One of the words of JSON at the cursor; the value begins at `from`, where a sign may be.
+bool JsonScan::word(const char* from, std::string_view& value) noexcept {
+  const std::string_view rest(at_, static_cast<std::size_t>(end_ - at_));
+  for (const std::string_view known : {"true", "false", "null", "NaN", "Infinity"}) {
+    if (!rest.starts_with(known)) continue;
+    at_ += known.size();
+    value = std::string_view(from, static_cast<std::size_t>(at_ - from));
+    return true;
   }
   return fail("a value is expected");
 }

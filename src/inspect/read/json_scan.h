@@ -1,5 +1,6 @@
 // A pull scanner for JSON headers of up to 100 MB: no tree, no allocation, strings are decoded in
-// place. Strict: what RFC 8259 does not allow is an error. The caller walks the document:
+// place. What RFC 8259 does not allow is an error, but for NaN and Infinity, which Python writes
+// into configurations. The caller walks the document:
 //
 //   JsonScan scan(text);
 //   std::string_view key;
@@ -38,7 +39,7 @@ class JsonScan {
   bool string(std::string_view& value) noexcept;
   // A whole number from 0 to 2^64 - 1.
   bool natural(std::uint64_t& value) noexcept;
-  // A string, a number as it is written, "true", "false" or "null".
+  // A string, a number as it is written, "true", "false", "null", "NaN" or "Infinity".
   bool scalar(std::string_view& value) noexcept;
   // Any value; `elements` of an array or object, if asked for.
   bool skip(std::uint64_t* elements = nullptr) noexcept { return skip(1, elements); }
@@ -60,6 +61,7 @@ class JsonScan {
   bool next(char closing) noexcept;
   bool skip(int depth, std::uint64_t* elements) noexcept;
   bool number(std::string_view& value) noexcept;
+  bool word(const char* from, std::string_view& value) noexcept;
   bool unescape(char* to, std::string_view& value, char* from) noexcept;
   bool code_point(std::uint32_t& value) noexcept;
   bool hex4(std::uint32_t& value) noexcept;

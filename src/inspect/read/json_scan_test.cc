@@ -15,8 +15,9 @@ std::string fault(std::string text) {
 
 TEST(JsonScan, AcceptsWhatJsonAllows) {
   for (const char* const text :
-       {"{}", "[]", " [ 1 , -2.5e+10 , true,false,null ] ", "\"\"", "0", "-0", "1E5",
-        R"({"a":{"b":[{}]},"c":""})", R"("\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00")"}) {
+       {"{}", "[]", " [ 1 , -2.5e+10 , true,false,null ] ", "\"\"", "0", "-0",
+        "[NaN,Infinity,-Infinity]", "1E5", R"({"a":{"b":[{}]},"c":""})",
+        R"("\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00")"}) {
     EXPECT_EQ(fault(text), "") << text;
   }
 }
@@ -36,8 +37,9 @@ TEST(JsonScan, RefusesWhatItDoesNot) {
                                  "1e",
                                  "+1",
                                  ".5",
-                                 "NaN",
-                                 "Infinity",
+                                 "-NaN",
+                                 "Inf",
+                                 "nan",
                                  "nul",
                                  "'a'",
                                  "\"a",

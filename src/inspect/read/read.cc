@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <array>
 
-#include "inspect/read/gguf.h"
+#include "inspect/read/gguf/gguf.h"
 #include "inspect/read/readers.h"
 #include "inspect/read/safetensors.h"
 #include "inspect/read/sharded.h"
-#include "inspect/read/torch.h"
+#include "inspect/read/torch/torch.h"
 
 namespace genscope {
 namespace inspect {
@@ -68,7 +68,7 @@ Result<TensorFile> read_model_file(const std::string& path, std::vector<std::str
   if (!file || file->container != Container::gguf) return file;
   const std::string_view parts = file->meta("split.count");
   if (parts.empty() || parts == "0" || parts == "1") return file;
-  return read_gguf_split(*std::move(file), **source, files);
+  return read_gguf_split(std::move(*file), **source, files);
 }
 
 }  // namespace inspect

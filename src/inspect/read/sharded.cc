@@ -217,7 +217,7 @@ Result<TensorFile> read_sharded(const ByteSource& source, std::vector<std::strin
     if (!opened) return opened.error();
     Result<TensorFile> part = read_container(**opened);
     if (!part) return part;
-    shards.add(*std::move(part));
+    shards.add(std::move(*part));
     if (files != nullptr) files->push_back(path.string());
   }
   if (missing.size() == index->shards.size()) {

@@ -27,7 +27,8 @@ class ShapeBuilder {
   bool folded_ = false;
 };
 
-// Index of a tensor whose name an earlier one has, if any. Linear, eight bytes of memory a tensor.
+// Index of a tensor whose name another one before it has, if any. Linear, twelve bytes of memory a
+// tensor at most; names that were made to collide are sorted instead.
 std::optional<std::size_t> find_duplicate(std::span<const Tensor> tensors);
 
 // Things that are noted once for a file, with how many there were and the first one's name.
