@@ -22,8 +22,9 @@ double denoiser_bytes(const CostSpec& spec, const Workload& w) {
 // Samples that go through one forward.
 double rows(const Plan& plan) {
   const auto batch = static_cast<double>(plan.workload.batch);
-  return plan.profile->batched ? batch * static_cast<double>(*plan.workload.guidance_passes)
-                               : batch;
+  return plan.profile->guidance.batched
+             ? batch * static_cast<double>(*plan.workload.guidance_passes)
+             : batch;
 }
 
 // Transformers hold about 13 vectors of the width for each token (12 to 14, with fused attention);
@@ -46,8 +47,9 @@ double math_attention_bytes(const CostSpec& spec, const Plan& plan) {
   const auto heads = static_cast<double>(spec.dimensions.heads);
   // SDXL attends from the second level on; only there are heads counted as well.
   const double tokens = spec.architecture == "sdxl" ? e.image() / 4 : e.image();
-  const bool joint = spec.dimensions.patch > 1 && spec.architecture != "wan";
-  const double s = joint ? tokens + e.text : tokens;
+  const bool cross = is_unet(spec) || spec.architecture == "wan" || spec.architecture == "ltx" ||
+                     spec.architecture == "pixart";
+  const double s = cross ? tokens : tokens + e.text;
   return rows(plan) * (spec.architecture == "sdxl" ? 10 : heads) * s * s * kElement;
 }
 

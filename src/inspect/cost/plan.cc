@@ -41,22 +41,22 @@ Status check_limits(const Workload& w) {
 void fill_defaults(const Profile& profile, const CostSpec& spec, Plan& plan) {
   Workload& w = plan.workload;
   if (w.width == 0 && w.height == 0) {
-    w.width = profile.width;
-    w.height = profile.height;
+    w.width = profile.usual.width;
+    w.height = profile.usual.height;
   }
   if (w.height == 0) w.height = w.width;
   if (w.width == 0) w.width = w.height;
-  if (w.frames == 0) w.frames = profile.frames;
-  if (w.steps == 0) w.steps = profile.steps;
+  if (w.frames == 0) w.frames = profile.usual.frames;
+  if (w.steps == 0) w.steps = profile.usual.steps;
   if (!w.text_tokens) {
-    w.text_tokens = profile.text_tokens;
-    plan.notes.push_back(profile.text_padded
+    w.text_tokens = profile.text.tokens;
+    plan.notes.push_back(profile.text.padded
                              ? fmt::format("text: {} tokens, to which the pipeline of {} pads",
-                                           profile.text_tokens, profile.title)
+                                           profile.text.tokens, profile.title)
                              : fmt::format("text: {} tokens, a guess at a prompt; {} does not pad",
-                                           profile.text_tokens, profile.title));
+                                           profile.text.tokens, profile.title));
   }
-  if (!w.guidance_passes) w.guidance_passes = profile.passes;
+  if (!w.guidance_passes) w.guidance_passes = profile.guidance.passes;
   if (!w.dtype && spec.weight_bytes == 0) w.dtype = Dtype::bf16;
 }
 
@@ -87,7 +87,7 @@ Status round_size(const Dimensions& dims, const Vae& vae, Plan& plan) {
 // next group, the others drop what is over.
 Status round_frames(const Profile& profile, const Vae& vae, Plan& plan) {
   Workload& w = plan.workload;
-  if (profile.frames == 1) {
+  if (profile.usual.frames == 1) {
     if (w.frames == 1) return Done{};
     return refuse(
         fmt::format("frames {}: {} makes images; leave it away", w.frames, profile.title));

@@ -42,7 +42,7 @@ Status check(const CostSpec& spec, const Workload& workload, const Hardware& har
 
 // Forwards of a step that read the weights anew.
 double forwards(const Plan& plan) {
-  return plan.profile->batched ? 1 : static_cast<double>(*plan.workload.guidance_passes);
+  return plan.profile->guidance.batched ? 1 : static_cast<double>(*plan.workload.guidance_passes);
 }
 
 void fill_flops(const Plan& plan, const Work& work, Prediction& p) {
@@ -107,9 +107,9 @@ void tell_sources(const Plan& plan, Prediction& p) {
       "step time: the largest of FLOPs by peak, of weights and activations by bandwidth, and of "
       "offloaded weights by the link; {} guidance pass{} a step{}",
       *w.guidance_passes, *w.guidance_passes == 1 ? "" : "es",
-      *w.guidance_passes == 1 ? ""
-      : plan.profile->batched ? ", batched"
-                              : ", one after the other"));
+      *w.guidance_passes == 1          ? ""
+      : plan.profile->guidance.batched ? ", batched"
+                                       : ", one after the other"));
   if (w.dtype && bits_per_element(*w.dtype) < 16) {
     say.push_back(fmt::format(
         "arithmetic in bf16: {} weights are taken as unpacked for it{}", name(*w.dtype),
@@ -140,6 +140,9 @@ void tell_gaps(const Plan& plan, Prediction& p) {
   if (!vae.decode_known) say.push_back(fmt::format("FLOPs of the {} VAE", vae.name));
   if (p.vae_peak_bytes == 0) say.push_back(fmt::format("memory peak of the {} VAE", vae.name));
   if (p.spec.vae_bytes == 0) say.push_back(fmt::format("weights of the {} VAE", vae.name));
+  if (p.workload.dtype && bits_per_element(*p.workload.dtype) < 16) {
+    say.push_back("quantised text encoders and further experts: --dtype is of one denoiser");
+  }
   if (p.workload.offload == Offload::sequential) {
     say.push_back("that sequential offload does not overlap: expect the sum of compute and link");
   }

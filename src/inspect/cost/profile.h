@@ -1,6 +1,6 @@
 // Profiles: the known models, with their sizes and with what their pipelines do unless told
-// otherwise. To add a model: a row in profile.cc, and if its blocks are new a function in
-// denoiser.cc.
+// otherwise. To add a model: a row in image_profiles.cc or video_profiles.cc, and if its blocks are
+// new a function in denoiser.cc.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,26 @@ struct Encoder {
 };
 
 struct Profile {
-  std::string_view name;          // "flux-dev"
-  std::string_view architecture;  // key of denoisers()
-  std::string_view title;
-  std::string_view aliases;  // further names in small letters and digits, between blanks
-  std::uint64_t parameters;  // exact, of the public class with the released configuration
-  Dimensions dimensions;
-  VaeKind vae;
-  std::vector<Encoder> encoders;
+  std::string_view name = {};          // "flux-dev"
+  std::string_view architecture = {};  // key of denoisers()
+  std::string_view title = {};
+  std::string_view aliases = {};  // further names in small letters and digits, between blanks
+  std::uint64_t parameters = 0;   // exact, of the public class with the released configuration
+  Dimensions dimensions = {};
+  VaeKind vae = VaeKind::kl4;
+  std::vector<Encoder> encoders = {};
   // What the pipeline or the model card takes.
-  std::uint64_t width, height, frames, steps;
-  std::uint64_t text_tokens;
-  bool text_padded;  // always that many; else it is a guess at a prompt
-  std::uint64_t passes;
-  bool batched;  // all passes in one forward
+  struct {
+    std::uint64_t width = 0, height = 0, frames = 0, steps = 0;
+  } usual = {};
+  struct {
+    std::uint64_t tokens = 0;
+    bool padded = false;  // always that many; else it is a guess at a prompt
+  } text = {};
+  struct {
+    std::uint64_t passes = 1;
+    bool batched = true;  // all passes in one forward
+  } guidance = {};
   // Denoisers that take turns and are loaded together (Wan 2.2: for much and for little noise).
   std::uint64_t experts = 1;
 };

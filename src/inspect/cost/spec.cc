@@ -98,6 +98,30 @@ Dimensions completed(Dimensions dims, const Dimensions& known) {
   return dims;
 }
 
+// The known name whose spelling, title or alias is nearest; empty if none is near.
+std::string meant_by(std::string_view name) {
+  std::vector<std::string> spellings;
+  std::vector<std::string_view> names;
+  for (const Profile& profile : inspect::profiles()) {
+    const auto add = [&](std::string_view spelling) {
+      spellings.push_back(inspect::plain_name(spelling));
+      names.push_back(profile.name);
+    };
+    add(profile.name);
+    add(profile.title);
+    for (std::string_view rest = profile.aliases; rest.size() > 1;) {
+      rest.remove_prefix(1);  // the blank before
+      add(rest.substr(0, rest.find(' ')));
+      rest.remove_prefix(rest.find(' '));
+    }
+  }
+  const std::string near = base::nearest(inspect::plain_name(name), spellings);
+  const auto at = std::find(spellings.begin(), spellings.end(), near);
+  return at == spellings.end()
+             ? ""
+             : std::string(names[static_cast<std::size_t>(at - spellings.begin())]);
+}
+
 std::string known_architectures() {
   std::vector<std::string_view> names;
   for (const inspect::Denoiser& denoiser : inspect::denoisers()) {
@@ -136,12 +160,11 @@ std::vector<std::string> known_models() {
 Result<CostSpec> cost_spec(std::string_view known_name) {
   const Profile* profile = inspect::find_profile(known_name);
   if (profile == nullptr) {
-    const std::vector<std::string> known = known_models();
-    const std::string meant = base::nearest(std::string(known_name), known);
+    const std::string meant = meant_by(known_name);
     return Error{ErrorCode::not_found,
                  fmt::format("no file and no known model is called '{}'{}; known: {}", known_name,
-                             meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant),
-                             fmt::join(known, ", "))};
+                             meant.empty() ? "" : fmt::format(" (did you mean '{}'?)", meant),
+                             fmt::join(known_models(), ", "))};
   }
   CostSpec spec;
   spec.architecture = profile->architecture;

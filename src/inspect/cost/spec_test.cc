@@ -35,6 +35,7 @@ TEST(CostSpec, EveryKnownNameAndTitleIsFound) {
 
 TEST(CostSpec, UnknownNamesAreAnsweredWithTheNearest) {
   EXPECT_THAT(title("flux-dve"), HasSubstr("did you mean 'flux-dev'?"));
+  EXPECT_THAT(title("flx"), HasSubstr("did you mean 'flux-dev'?")) << "by an alias";
   EXPECT_THAT(title("zzzzzzzz"), HasSubstr("known: flux-dev"));
   EXPECT_THAT(title(""), HasSubstr("known: "));
   EXPECT_THAT(title("///"), HasSubstr("known: "));

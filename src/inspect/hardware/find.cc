@@ -69,16 +69,23 @@ bool all_in(const Words& asked, const Words& row) {
   });
 }
 
+// Without the word that so many share, which people leave away.
+std::string spelled(const Words& words) {
+  std::string text = fmt::format("{}", fmt::join(words, " "));
+  if (text.starts_with("rtx ")) text.erase(0, 4);
+  return text;
+}
+
 // What was probably meant: the nearest spelling, else a row whose every word was said.
 std::string meant_by(const Words& asked) {
   std::vector<std::string> spellings;
   const Hardware* contained = nullptr;
   for (const Hardware& row : hardware_table()) {
     const Words words = words_of(row.name);
-    spellings.push_back(fmt::format("{}", fmt::join(words, " ")));
+    spellings.push_back(spelled(words));
     if (all_in(words, asked)) contained = &row;
   }
-  const std::string near = base::nearest(fmt::format("{}", fmt::join(asked, " ")), spellings);
+  const std::string near = base::nearest(spelled(asked), spellings);
   const auto at = std::find(spellings.begin(), spellings.end(), near);
   if (at != spellings.end()) {
     return hardware_table()[static_cast<std::size_t>(at - spellings.begin())].name;
@@ -104,7 +111,7 @@ Result<Hardware> find_hardware(std::string_view name) {
   return Error{ErrorCode::not_found,
                fmt::format("no device '{}' in the table{}; see `genscope predict --gpu list`, or "
                            "give its peak, bandwidth and memory yourself",
-                           name, meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant))};
+                           name, meant.empty() ? "" : fmt::format(" (did you mean '{}'?)", meant))};
 }
 
 }  // namespace genscope

@@ -51,6 +51,7 @@ TEST(Hardware, NamesAsPeopleTypeThem) {
 TEST(Hardware, WhatIsOnlySimilarIsNotTaken) {
   EXPECT_THAT(found("NVIDIA GeForce RTX 4090 Laptop GPU"), HasSubstr("did you mean"));
   EXPECT_THAT(found("NVIDIA GeForce RTX 4090 D"), HasSubstr("did you mean 'RTX 4090'?"));
+  EXPECT_THAT(found("4091"), HasSubstr("did you mean 'RTX 4090'?"));
   EXPECT_THAT(found("rtx 4900"), HasSubstr("did you mean"));
   EXPECT_THAT(found(""), HasSubstr("no device"));
   EXPECT_THAT(found("NVIDIA"), HasSubstr("no device"));

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <sched.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -41,14 +42,23 @@ unsigned cpus() {
   return static_cast<unsigned>(std::max(count, 1));
 }
 
-// The rate of `work` on all CPUs together. `make` gives each thread a function that does one round
-// and returns how much that was. All begin together and go on until the time is over.
+double thread_cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// By which clock: of the wall, or each thread's own, which stands still while others have the CPU.
+enum class By { wall, cpu_time };
+
+// The rate of all CPUs together. `make` gives each thread a function that does one round and
+// returns how much that was. All begin together and go on until the time is over.
 template <class Make>
-double rate(double seconds, Make make) {
+double rate(double seconds, By by, Make make) {
   const unsigned threads = cpus();
   std::atomic<unsigned> ready{0};
   std::atomic<bool> go{false}, stop{false};
-  std::vector<double> done(threads, 0);
+  std::vector<double> rates(threads, 0);
   std::vector<std::thread> pool;
   for (unsigned i = 0; i < threads; ++i) {
     pool.emplace_back([&, i] {
@@ -56,26 +66,29 @@ double rate(double seconds, Make make) {
       round();  // faults pages in, wakes wide units up
       ready.fetch_add(1);
       while (!go.load(std::memory_order_acquire)) std::this_thread::yield();
+      const double cpu_begin = thread_cpu_seconds();
+      const auto wall_begin = Clock::now();
       double sum = 0;
-      while (!stop.load(std::memory_order_relaxed)) sum += round();
-      done[i] = sum;
+      do sum += round();
+      while (!stop.load(std::memory_order_relaxed));
+      const double elapsed = by == By::wall ? Seconds(Clock::now() - wall_begin).count()
+                                            : thread_cpu_seconds() - cpu_begin;
+      rates[i] = elapsed > 0 ? sum / elapsed : 0;
     });
   }
   while (ready.load() < threads) std::this_thread::yield();
-  const auto begin = Clock::now();
   go.store(true, std::memory_order_release);
   std::this_thread::sleep_for(Seconds(seconds));
   stop.store(true, std::memory_order_relaxed);
   for (std::thread& thread : pool) thread.join();
-  const double elapsed = Seconds(Clock::now() - begin).count();
   double sum = 0;
-  for (const double d : done) sum += d;
-  return sum / elapsed;
+  for (const double r : rates) sum += r;
+  return sum;
 }
 
 // A block of A of 96 rows stays in the second cache, a strip of B in the first.
 double gemm_flops(double seconds) {
-  return rate(seconds, [] {
+  return rate(seconds, By::cpu_time, [] {
     const inspect::GemmKernel kernel = inspect::gemm_kernel();
     constexpr std::size_t kDepth = 256;
     const std::size_t panels = 96 / kernel.rows, strips = 192 / kernel.columns;
@@ -100,7 +113,7 @@ double gemm_flops(double seconds) {
 double copy_bytes(double seconds) {
   const std::size_t all = std::size_t{128} << 20;
   const std::size_t count = all / cpus() / sizeof(float);
-  return rate(seconds, [count] {
+  return rate(seconds, By::wall, [count] {
     const auto from = std::make_shared<Floats>(floats(count, 1));
     const auto to = std::make_shared<Floats>(floats(count, 0));
     return [=] {
@@ -137,8 +150,9 @@ Hardware measure_cpu(double seconds) {
   const double pages = static_cast<double>(sysconf(_SC_PHYS_PAGES));
   const double page = static_cast<double>(sysconf(_SC_PAGESIZE));
   cpu.memory_gib = pages > 0 ? pages * page / (1024.0 * 1024 * 1024) : 0;
-  cpu.source = fmt::format("measured here on {} threads: fp32 matrix product ({}), memory copy",
-                           cpus(), inspect::gemm_kernel().name);
+  cpu.source =
+      fmt::format("measured here on {} threads: fp32 matrix product ({}) by CPU time, memory copy",
+                  cpus(), inspect::gemm_kernel().name);
   cpu.measured = true;
   return cpu;
 }

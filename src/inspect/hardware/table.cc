@@ -74,7 +74,7 @@ constexpr Card kAmpere[] = {
     {"RTX 3090 Ti", 10752, 1.86, 1008, 24, 450, kPcie4},
 };
 constexpr Card kAdaAndBlackwell[] = {
-    {"RTX 4060 Ti", 4352, 2.535, 288, 16, 165, kPcie4x8},
+    {"RTX 4060 Ti 16GB", 4352, 2.535, 288, 16, 165, kPcie4x8},
     {"RTX 4070", 5888, 2.475, 504, 12, 200, kPcie4},
     {"RTX 4070 Ti", 7680, 2.61, 504, 12, 285, kPcie4},
     {"RTX 4070 Ti SUPER", 8448, 2.61, 672, 16, 285, kPcie4},
