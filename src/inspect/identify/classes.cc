@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "inspect/identify/match.h"
+
 namespace genscope::inspect {
 namespace {
 
@@ -137,8 +139,10 @@ void weigh_class(std::string_view class_name, Identity& identity) {
     return;
   }
   if (identity.architecture.empty()) {
+    const Rule* rule = find_rule(known->architecture);
+    const bool said = known->family != Family::unknown || rule == nullptr;
     identity.architecture = known->architecture;
-    identity.family = known->family;
+    identity.family = said ? known->family : rule->family;
     identity.title = known->title.empty() ? class_name : known->title;
     const bool plain = known->architecture.empty();
     identity.confidence = plain ? Confidence::high : Confidence::low;

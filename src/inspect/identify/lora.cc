@@ -143,6 +143,7 @@ class Search {
   explicit Search(const TensorFile& file) : file_(file) {}
 
   std::optional<LoraFinding> run() {
+    if (!looks_like_one()) return std::nullopt;
     std::uint64_t adapted = 0;
     for (const Tensor& tensor : file_.tensors) {
       const End* end = end_of(tensor.name);
@@ -153,6 +154,7 @@ class Search {
     if (adapted == 0 || adapted * 2 < file_.tensors.size()) return std::nullopt;
     Lora& lora = out_.lora;
     std::sort(lora.ranks.begin(), lora.ranks.end());
+    lora.ranks.erase(std::unique(lora.ranks.begin(), lora.ranks.end()), lora.ranks.end());
     if (lora.modules == 0) lora.modules = kinds_;  // diff and full lokr have no rank
     name_target();
     if (lora.target.empty()) out_.confidence = Confidence::medium;
@@ -160,6 +162,18 @@ class Search {
   }
 
  private:
+  // A sample: in a whole model, not one name in a hundred ends like an adapter's.
+  bool looks_like_one() const {
+    constexpr std::size_t kSample = 64;
+    const std::size_t step = file_.tensors.size() / kSample + 1;
+    std::size_t looked = 0;
+    std::size_t adapted = 0;
+    for (std::size_t id = 0; id < file_.tensors.size(); id += step, ++looked) {
+      if (end_of(file_.tensors[id].name) != nullptr) ++adapted;
+    }
+    return adapted * 4 > looked;
+  }
+
   void take(const Tensor& tensor, const End& end) {
     Lora& lora = out_.lora;
     if (!end.kind.empty() && rank_of_kind(end.kind) > rank_of_kind(lora.kind)) {
@@ -168,12 +182,11 @@ class Search {
     }
     lora.text_encoder = lora.text_encoder || is_text_encoder(tensor.name);
     if (!end.kind.empty()) ++kinds_;
+    if (end.kind == "diff" || end.kind == "lokr") downs_.push_back(&tensor);
     if (end.rank_axis < 0 || tensor.shape.rank == 0) return;
     ++lora.modules;
     const std::uint64_t rank = tensor.shape[static_cast<std::size_t>(end.rank_axis)];
-    if (std::find(lora.ranks.begin(), lora.ranks.end(), rank) == lora.ranks.end()) {
-      lora.ranks.push_back(rank);
-    }
+    lora.ranks.push_back(rank);
     downs_.push_back(&tensor);
   }
 
@@ -212,11 +225,10 @@ class Search {
   }
 
   const Tensor* layer_with(const Target& target) const {
-    for (const Tensor& tensor : file_.tensors) {
-      if (tensor.name.find(target.word) == std::string_view::npos) continue;
-      if (target.width == 0) return &tensor;
-      const bool down = std::find(downs_.begin(), downs_.end(), &tensor) != downs_.end();
-      if (down && tensor.shape.rank >= 2 && tensor.shape[1] == target.width) return &tensor;
+    for (const Tensor* down : downs_) {
+      if (down->name.find(target.word) == std::string_view::npos) continue;
+      if (target.width == 0) return down;
+      if (down->shape.rank >= 2 && down->shape[1] == target.width) return down;
     }
     return nullptr;
   }

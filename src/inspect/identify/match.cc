@@ -90,12 +90,8 @@ std::uint64_t value_of(const Measure& measure, const TensorView& view, const Dim
       return parts(found.width, measure.divisor);
     case Measure::Kind::conv_in:
       return conv_channels(view, measure.name, found.width);
-    case Measure::Kind::square_root: {
-      std::uint64_t side = 1;
-      const std::uint64_t area = view.size(measure.name, measure.axis) / measure.divisor;
-      while (side * side < area && side < 64) ++side;
-      return side * side == area ? side : 0;
-    }
+    case Measure::Kind::per_patch:
+      return parts(view.size(measure.name, measure.axis), found.patch * found.patch);
   }
   return 0;
 }
@@ -175,7 +171,8 @@ std::optional<Match> match(const TensorView& part) {
   constexpr std::uint64_t kFewest = 5;  // a prefix of so few names is no prefix
   for (const std::string_view prefix : kPrefixes) {
     const std::uint64_t named = part.count(prefix, "");
-    if (named <= kFewest || named * 2 < part.members().size()) continue;
+    // A quarter will do: beside "model." a vision tower has as many names of its own.
+    if (named <= kFewest || named * 4 < part.members().size()) continue;
     if (std::optional<Match> found = match_under(part.under(prefix))) return found;
   }
   return std::nullopt;

@@ -35,6 +35,7 @@ constexpr Row kLastWords[] = {
     {"running_var", Mark::buffer},
     {"num_batches_tracked", Mark::buffer},
     {"rope_freqs", Mark::buffer},
+    {"pe", Mark::buffer},
     {"scale_weight", Mark::scale},
     {"scale_input", Mark::scale},
     {"weight_scale", Mark::scale},

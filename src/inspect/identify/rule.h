@@ -25,7 +25,7 @@ struct Measure {
     head_size,   // heads: the width divided by the size of `name`, a norm over one head
     head_fixed,  // heads: the width divided by `divisor`
     conv_in,     // input channels of a patch convolution, also one that GGUF has folded to rank 4
-    square_root  // of `size`: the side of a square patch in a flat input
+    per_patch,   // of `size`: channels, when the tensor has them for all pixels of a patch
   };
   Kind kind;
   Field field;
@@ -52,6 +52,9 @@ constexpr Measure head_size(std::string_view norm) {
 }
 constexpr Measure head_fixed(std::uint64_t head) {
   return {Measure::Kind::head_fixed, &Dimensions::heads, {}, 0, head};
+}
+constexpr Measure per_patch(Field field, std::string_view name, int axis) {
+  return {Measure::Kind::per_patch, field, name, axis};
 }
 constexpr Measure conv_in(std::string_view weight) {
   return {Measure::Kind::conv_in, &Dimensions::in_channels, weight};

@@ -56,6 +56,7 @@ std::vector<Section> whole(const TensorFile& file) {
 }  // namespace
 
 std::vector<Section> sections(const TensorFile& file) {
+  constexpr std::size_t kMost = 32;  // more networks are in no file that means well
   const bool denoiser = std::any_of(
       file.tensors.begin(), file.tensors.end(),
       [](const Tensor& tensor) { return tensor.name.starts_with(kBeginnings[0].prefix); });
@@ -75,6 +76,10 @@ std::vector<Section> sections(const TensorFile& file) {
     }
     const std::string_view prefix = prefix_of(*row, name);
     for (last = 0; last < found.size() && found[last].prefix != prefix;) ++last;
+    if (last == kMost) {
+      rest.members.push_back(id);
+      continue;
+    }
     if (last == found.size()) found.push_back({title_of(*row, prefix), std::string(prefix), {}});
     found[last].members.push_back(id);
   }

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 
 namespace genscope::inspect {
 namespace {
 
-// FNV-1a: names of a header share long beginnings, so every byte counts.
-// The seed is not secret; a file made of colliding names costs time, and readers bound its size.
+// FNV-1a, begun at a place that no file can know: made up names that fall into one slot would
+// otherwise cost the square of their number.
 class Hash {
  public:
   void add(std::string_view text) noexcept {
@@ -19,7 +20,12 @@ class Hash {
   std::size_t value() const noexcept { return state_ ^ (state_ >> 29); }
 
  private:
-  std::uint64_t state_ = 0xcbf29ce484222325;
+  static std::uint64_t seed() noexcept {
+    static const auto once = static_cast<std::uint64_t>(
+        std::chrono::steady_clock::now().time_since_epoch().count() * 0x9e3779b97f4a7c15ULL);
+    return once;
+  }
+  std::uint64_t state_ = 0xcbf29ce484222325 ^ seed();
 };
 
 bool is_joined(std::string_view name, std::string_view prefix, std::string_view rest) noexcept {
