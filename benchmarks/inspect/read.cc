@@ -38,6 +38,14 @@ genscope::TensorFile read(const std::string& path) {
   return std::move(*file);
 }
 
+void inspect(const std::string& path) {
+  const genscope::Result<genscope::Model> model = genscope::inspect_model(path);
+  if (!model) {
+    std::printf("%s\n", model.error().message.c_str());
+    std::exit(1);
+  }
+}
+
 double add_time(Table& table, const char* name, double bar_ms, int repetitions,
                 const std::function<void()>& work) {
   const double ms = cpu_ms(repetitions, work);
@@ -63,6 +71,7 @@ void safetensors_rows(Table& table, const ModelFolder& folder, bool quick) {
   write_safetensors(path, 0, 2000);
   const int times = quick ? 20 : 200;
   const double ours = add_time(table, "safetensors, 2,000 tensors", 2, times, [&] { read(path); });
+  add_time(table, "  read and identified", 2, times, [&] { inspect(path); });
   const std::string json = header_of(path);
   const double theirs = cpu_ms(times, [&] { scan_with_nlohmann(json); });
   table.add({"  nlohmann's event parser on its JSON", theirs, "ms of CPU", "ours", theirs / ours,
@@ -102,6 +111,7 @@ void folder_rows(Table& table, const ModelFolder& folder, bool quick) {
     for (const auto& part : model->parts)
       tensors += part.weights ? part.weights->tensors.size() : 0;
   });
+  add_time(table, "  read and identified", 20, quick ? 5 : 50, [&] { inspect(path); });
   std::printf("  the folder has %zu tensors\n", tensors);
 }
 

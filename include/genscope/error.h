@@ -46,6 +46,7 @@ class [[nodiscard]] Result {
   T&& value() && { return std::move(*checked(std::get_if<0>(&state_))); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
