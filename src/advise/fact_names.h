@@ -31,8 +31,9 @@ inline constexpr auto kText = FactType::text;
 
 // clang-format off
 inline constexpr FactName kFacts[] = {
-  // --- stages; shares are of the wall time of the run, by self time, so that they add up
-  {"stage.share[]", kNumber, "share", "Share of the run's time in this stage"},
+  // --- stages. What a stage spends in steps, layers and other spans counts for it, what it spends
+  // in another stage does not, so that shares of the wall time add up.
+  {"stage.share[]", kNumber, "share", "Share of the run's time in this stage, other stages inside it not counted"},
   {"stage.ms[]", kNumber, "ms", "Time in this stage, all calls"},
   {"stage.calls[]", kNumber, "count", "Calls of this stage"},
   {"stage.first[]", kNumber, "x", "First call over the median of the later ones"},
