@@ -75,7 +75,7 @@ std::string_view name(RuleConfidence confidence) noexcept {
 }
 
 const std::vector<Rule>& built_in_rules() {
-  static const std::vector<Rule> rules = [] {
+  static const std::vector<Rule> kRules = [] {
     std::vector<Rule> all;
     for (const advice::BuiltIn& file : advice::built_in_files()) {
       Result<std::vector<Rule>> more = parse_rules(file.yaml, file.name, all);
@@ -88,7 +88,7 @@ const std::vector<Rule>& built_in_rules() {
     }
     return all;
   }();
-  return rules;
+  return kRules;
 }
 
 Advice advise(const Facts& facts, const std::vector<Rule>& rules) {

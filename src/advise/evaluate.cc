@@ -100,8 +100,7 @@ class Evaluation {
       merge(missing, std::move(here));
     }
     if (!all_known) return std::nullopt;
-    const Value result =
-        node.type == FactType::flag ? decide(node.op, args) : compute(node.op, args);
+    Value result = node.type == FactType::flag ? decide(node.op, args) : compute(node.op, args);
     if (!result) blame(node, missing);
     return result;
   }

@@ -116,7 +116,7 @@ class Parser {
     while (const Binary* binary = match(table)) {
       const std::size_t at = now().at;
       ++next_;
-      const Result<Index> right = (this->*next)();
+      Result<Index> right = (this->*next)();
       if (!right) return right;
       for (const Index side : {*left, *right}) {
         if (const Status fits = check(at, binary->symbol, wanted, side); !fits) return fits.error();
@@ -132,13 +132,13 @@ class Parser {
   Result<Index> product_level() { return level(kProduct, FactType::number, &Parser::unary); }
 
   Result<Index> compare_level() {
-    const Result<Index> left = sum_level();
+    Result<Index> left = sum_level();
     if (!left) return left;
     const Binary* const binary = match(kCompare);
     if (binary == nullptr) return left;
     const std::size_t at = now().at;
     ++next_;
-    const Result<Index> right = sum_level();
+    Result<Index> right = sum_level();
     if (!right) return right;
     const bool equality = binary->op == Op::equal || binary->op == Op::not_equal;
     const FactType wanted = equality ? type(*left) : FactType::number;
@@ -149,9 +149,12 @@ class Parser {
   }
 
   // Counts the depth of what recurses: parentheses, calls, ! and -.
-  struct Deeper {
+  class Deeper {
+   public:
     explicit Deeper(std::size_t& depth) : depth_(depth) { ++depth_; }
     ~Deeper() { --depth_; }
+
+   private:
     std::size_t& depth_;
   };
 
@@ -180,14 +183,14 @@ class Parser {
   }
 
   Result<Index> prefixed(std::size_t at, std::string_view symbol, Op op, FactType wanted) {
-    const Result<Index> operand = unary();
+    Result<Index> operand = unary();
     if (!operand) return operand;
     if (const Status fits = check(at, symbol, wanted, *operand); !fits) return fits.error();
     return add({op, wanted, {}, {*operand}});
   }
 
   Result<Index> parenthesis(std::size_t at) {
-    const Result<Index> inside = or_level();
+    Result<Index> inside = or_level();
     if (!inside) return inside;
     if (accept(")")) return inside;
     if (now().kind == Token::Kind::end) return error_in(at, "this ( is never closed");
@@ -224,7 +227,7 @@ class Parser {
     }
     Node node{function->op, FactType::number, {}, {}};
     do {
-      const Result<Index> argument = or_level();
+      Result<Index> argument = or_level();
       if (!argument) return argument;
       node.args.push_back(*argument);
     } while (node.args.size() <= kMany && accept(","));

@@ -12,13 +12,13 @@ constexpr std::size_t kMaxSuggestBytes = 64;  // the cost is a product of length
 
 // Rows in the order of their names.
 const std::vector<const FactName*>& by_name() {
-  static const std::vector<const FactName*> sorted = [] {
+  static const std::vector<const FactName*> kSorted = [] {
     std::vector<const FactName*> rows;
     for (const FactName& row : kFacts) rows.push_back(&row);
     std::sort(rows.begin(), rows.end(), [](auto* a, auto* b) { return a->name < b->name; });
     return rows;
   }();
-  return sorted;
+  return kSorted;
 }
 
 // "stage.share[x]" -> "stage.share[]" and "x"; a plain name stays, with no key.

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <optional>
 #include <variant>
 
 #include <genscope/advise.h>
@@ -57,7 +56,6 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 
 // One value being put into a rule, by the type of its field.
 struct Reader {
-  const Field& field;
   const YamlValue& value;
   Rule& rule;
 
@@ -148,7 +146,7 @@ class RuleFile {
   Status read_rules(const YamlValue* list) {
     if (list == nullptr) return Done{};
     for (const YamlValue& item : list->items) {
-      if (const Status done = read_rule(item); !done) return done;
+      if (Status done = read_rule(item); !done) return done;
     }
     return Done{};
   }
@@ -177,7 +175,7 @@ class RuleFile {
             file_, entry.line,
             fmt::format("rule {}: '{}' is given twice", shown, config::printable(entry.name)));
       }
-      if (const Status done = read_field(entry, shown, rule); !done) return done;
+      if (Status done = read_field(entry, shown, rule); !done) return done;
     }
     if (const Status fine = advice::check_rule(rule); !fine) {
       // "condition: ..." stands where the condition does.
@@ -193,7 +191,7 @@ class RuleFile {
   Status read_field(const YamlEntry& entry, std::string_view id, Rule& rule) const {
     for (const Field& field : kFields) {
       if (field.name != entry.name) continue;
-      const std::string expected = std::visit(Reader{field, entry.value, rule}, field.member);
+      const std::string expected = std::visit(Reader{entry.value, rule}, field.member);
       if (expected.empty()) return Done{};
       return error_at(file_, entry.line,
                       fmt::format("rule {}: {}: expected {}, found {}", id, field.name, expected,
