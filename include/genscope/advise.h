@@ -34,6 +34,10 @@ class Facts {
   std::map<std::string, std::string, std::less<>> missing_;
 };
 
+// A value as people read it, by the unit of its fact: "42%", "9.8x", "904 ms", "15.1 GiB", "true".
+// A text is given as it is, and may hold anything.
+std::string fact_text(std::string_view fact, const FactValue& value);
+
 enum class Severity : std::uint8_t { info, hint, warning, critical };
 std::string_view name(Severity severity) noexcept;
 
@@ -61,13 +65,14 @@ struct Finding {
 
 struct Abstention {
   std::string rule;
-  std::vector<std::pair<std::string, std::string>> missing;  // fact, reason
+  std::vector<std::pair<std::string, std::string>> missing;  // the facts that mattered, reason
 };
 
 struct Advice {
   std::vector<Finding> findings;  // worst first, then by id
   std::vector<Abstention> abstained;
-  std::vector<std::string> silent;  // rules that knew all they need and did not fire
+  std::vector<std::string> silent;    // rules that knew all they need and did not fire
+  std::vector<std::string> silenced;  // rules that a file switched off
 };
 
 // The rules that ship with genscope, parsed and checked once.
@@ -77,8 +82,8 @@ Result<std::vector<Rule>> load_rules(const std::string& path, const std::vector<
 Result<std::vector<Rule>> parse_rules(std::string_view yaml, std::string_view file_name,
                                       const std::vector<Rule>& base);
 
-// Every rule over the facts. A condition that is malformed cannot get here: rules are checked when
-// they are loaded.
+// Every rule over the facts; linear in the rules. Rules are checked when they are loaded; one made
+// by hand whose condition is malformed abstains and says why.
 Advice advise(const Facts& facts, const std::vector<Rule>& rules = built_in_rules());
 
 }  // namespace genscope

@@ -12,6 +12,7 @@
 #include <functional>
 #include <string_view>
 
+#include <genscope/advise.h>
 #include <genscope/analyze.h>
 #include <genscope/trace.h>
 
@@ -44,5 +45,16 @@ void spans_csv(const Run& run, const Analysis& analysis, const Sink& sink);
 // least and the greatest of each stretch of time, so that peaks stay; 0: all.
 void samples_csv(const Run& run, const Analysis& analysis, std::uint64_t points, const Sink& sink);
 void samples_json(const Run& run, const Analysis& analysis, std::uint64_t points, const Sink& sink);
+
+struct AdviceTextOptions {
+  int width = 100;     // columns of the terminal
+  bool color = false;  // ANSI colours
+  bool all = false;    // also who abstained for want of what, who did not fire, who was silenced
+};
+
+// For people: each finding with its evidence, advice, gain, confidence and source.
+void advice_text(const Advice& advice, const AdviceTextOptions& options, const Sink& sink);
+// `genscope.advice/1`, see docs/rules.md. `all` as above.
+void advice_json(const Advice& advice, bool all, const Sink& sink);
 
 }  // namespace genscope

@@ -1,0 +1,83 @@
+#include "advise/rules_page.h"
+
+#include <fmt/format.h>
+
+#include <genscope/advise.h>
+
+#include "advise/built_in.h"
+#include "advise/fact_names.h"
+
+namespace genscope::advice {
+namespace {
+
+std::string share(double ratio) { return fmt::format("{:.3g}", ratio * 100); }
+
+std::string gain_of(const Rule& rule) {
+  std::string range;
+  if (rule.gain_high > 0) {
+    range =
+        rule.gain_low == rule.gain_high
+            ? fmt::format("{} % of the time", share(rule.gain_high))
+            : fmt::format("{} to {} % of the time", share(rule.gain_low), share(rule.gain_high));
+  }
+  if (rule.gain.empty() || range.empty()) return rule.gain + range;
+  return fmt::format("{} ({})", rule.gain, range);
+}
+
+void add_rule(std::string& out, const Rule& rule) {
+  out += fmt::format("\n#### {}\n{}. *{}, confidence {}.* When\n`{}`.\n\n{}\n", rule.id, rule.title,
+                     name(rule.severity), name(rule.confidence), rule.condition, rule.advice);
+  const std::string gain = gain_of(rule);
+  if (!gain.empty()) out += fmt::format("*Gain:* {}.\n", gain);
+  out += fmt::format("*Source:* {}.\n", rule.citation);
+}
+
+// "rules/timing.yaml" -> "Timing".
+std::string heading(std::string_view file) {
+  file.remove_prefix(file.find('/') + 1);
+  std::string word(file.substr(0, file.find('.')));
+  word[0] = static_cast<char>(word[0] - 'a' + 'A');
+  return word;
+}
+
+std::string rules_part() {
+  std::string out = fmt::format("{} rules.\n", built_in_rules().size());
+  for (const BuiltIn& file : built_in_files()) {
+    out += fmt::format("\n### {}\n", heading(file.name));
+    const Result<std::vector<Rule>> rules = parse_rules(file.yaml, file.name, {});
+    for (const Rule& rule : rules.value()) add_rule(out, rule);
+  }
+  return out;
+}
+
+std::string facts_part() {
+  constexpr std::string_view kTypes[] = {"number", "flag", "text"};
+  std::string out = "| fact | type | unit | meaning |\n|---|---|---|---|\n";
+  for (const FactName& row : all_facts()) {
+    out += fmt::format("| `{}` | {} | {} | {} |\n", row.name,
+                       kTypes[static_cast<std::size_t>(row.type)], row.unit, row.meaning);
+  }
+  return out;
+}
+
+// Replaces what stands after `mark`; false if there is no such place.
+bool replace(std::string& page, std::string_view mark, const std::string& text) {
+  const std::size_t begin = page.find(mark);
+  if (begin == std::string::npos) return false;
+  const std::size_t from = begin + mark.size();
+  const std::size_t end = page.find("<!-- /generated -->", from);
+  if (end == std::string::npos) return false;
+  page.replace(from, end - from, "\n" + text + "\n");
+  return true;
+}
+
+}  // namespace
+
+std::string with_generated(std::string_view page) {
+  std::string out(page);
+  const bool done = replace(out, "<!-- generated: rules -->", rules_part()) &&
+                    replace(out, "<!-- generated: facts -->", facts_part());
+  return done ? out : std::string();
+}
+
+}  // namespace genscope::advice

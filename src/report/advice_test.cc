@@ -1,0 +1,165 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "report/printable.h"
+#include "report/testing/advice.h"
+#include "report/testing/sample.h"
+
+namespace genscope {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string text_of(const Advice& advice, AdviceTextOptions options = {}) {
+  return testing::written([&](const Sink& sink) { advice_text(advice, options, sink); });
+}
+
+std::string json_of(const Advice& advice, bool all) {
+  return testing::written([&](const Sink& sink) { advice_json(advice, all, sink); });
+}
+
+constexpr std::string_view kFindings =
+    R"(critical  RUN-FAILED  Generations failed
+  advice      2 failed; their times are in no figure. Look at the failed spans first.
+  evidence    run.failed = 2
+  confidence  high
+  source      document 001
+
+warning  OWN  Ours
+  advice      Not a\x1b[31m)"
+    "\xEF\xBF\xBD"
+    R"(.
+  evidence    set.attn = a\x1b[31m)"
+    "\xEF\xBF\xBD"
+    R"(, step.med = 88 ms
+  gain        20.0% to 52.5% of the time
+  confidence  medium
+
+hint  WARM-FIRST  The first step is a warm-up
+  advice      The first step takes 10.3x the time of a steady one (88 ms), once. Leave it out of
+              comparisons, or warm up with one step of the same shape.
+  evidence    step.first = 10.3x, step.cv = 2%
+  gain        904 -> 88 ms for step 0
+  confidence  high
+  source      sgl-project/sglang#15537, sgl-project/sglang#13692
+
+)";
+
+TEST(AdviceText, ShowsEachFindingWithAllThatBelongsToIt) {
+  EXPECT_EQ(text_of(testing::sample_advice()),
+            std::string(kFindings) +
+                "3 findings; 1 rule did not fire, 1 abstained for want of facts, 1 silenced "
+                "(--all).\n");
+}
+
+TEST(AdviceText, SaysWhoAbstainedAndWhy) {
+  EXPECT_EQ(text_of(testing::sample_advice(), {.all = true}),
+            std::string(kFindings) +
+                R"(3 findings; 1 rule did not fire, 1 abstained for want of facts, 1 silenced.
+
+Abstained, for want of
+  GPU-IDLE: gpu.util (no GPU was found)
+
+Did not fire
+  HOST-HOOKS
+
+Silenced
+  CFG-2X
+)");
+}
+
+TEST(AdviceText, SaysWhenNothingFired) {
+  EXPECT_EQ(text_of(Advice{}),
+            "No rule fired; 0 rules did not fire, 0 abstained for want of facts.\n");
+  EXPECT_THAT(text_of(advise(Facts{})),
+              HasSubstr("No rule fired; 0 rules did not fire, 97 abstained"));
+}
+
+TEST(AdviceText, FitsItsWidthAndColoursOnRequest) {
+  for (const int width : {60, 80, 120}) {
+    std::istringstream lines(text_of(testing::sample_advice(), {.width = width, .all = true}));
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(report::columns(line), static_cast<std::size_t>(width)) << line;
+    }
+  }
+  EXPECT_THAT(text_of(testing::sample_advice()), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(
+      text_of(testing::sample_advice(), {.color = true}),
+      HasSubstr("\x1b[1;31mcritical\x1b[0m  RUN-FAILED  \x1b[1mGenerations failed\x1b[0m\n"));
+}
+
+constexpr std::string_view kJson = R"({
+  "schema": "genscope.advice/1",
+  "findings": [
+    {
+      "rule": "OWN",
+      "severity": "warning",
+      "title": "Ours",
+      "evidence": [
+        {
+          "fact": "set.attn",
+          "value": "a\u001b[31m)"
+                                   "\xEF\xBF\xBD"
+                                   R"(",
+          "text": "a\u001b[31m)"
+                                   "\xEF\xBF\xBD"
+                                   R"("
+        },
+        {
+          "fact": "step.med",
+          "value": 88.0,
+          "text": "88 ms"
+        }
+      ],
+      "advice": "Not a\u001b[31m)"
+                                   "\xEF\xBF\xBD"
+                                   R"(.",
+      "gain": null,
+      "gain_low": 0.2,
+      "gain_high": 0.525,
+      "confidence": "medium",
+      "citation": ""
+    }
+  ],
+  "counts": {
+    "fired": 1,
+    "abstained": 1,
+    "silent": 1,
+    "silenced": 1
+  })";
+
+TEST(AdviceJson, HoldsTheSame) {
+  Advice advice = testing::sample_advice();
+  std::erase_if(advice.findings, [](const Finding& found) { return found.rule.id != "OWN"; });
+  EXPECT_EQ(json_of(advice, false), std::string(kJson) + "\n}\n");
+  EXPECT_EQ(json_of(advice, true), std::string(kJson) + R"(,
+  "abstained": [
+    {
+      "rule": "GPU-IDLE",
+      "missing": [
+        {
+          "fact": "gpu.util",
+          "reason": "no GPU was found"
+        }
+      ]
+    }
+  ],
+  "silent": [
+    "HOST-HOOKS"
+  ],
+  "silenced": [
+    "CFG-2X"
+  ]
+}
+)");
+}
+
+TEST(AdviceJson, IsWholeWhenNothingFired) {
+  EXPECT_THAT(json_of(Advice{}, false), HasSubstr("\"findings\": [],"));
+}
+
+}  // namespace
+}  // namespace genscope

@@ -1,0 +1,169 @@
+// Advice for people.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include <genscope/report.h>
+
+#include "report/format.h"
+#include "report/printable.h"
+
+namespace genscope {
+namespace {
+
+namespace rep = report;
+
+constexpr std::size_t kNarrowest = 40;
+constexpr std::size_t kLabel = 14;  // the indent and the label before a text
+constexpr std::size_t kMaxValue = 40;
+
+const char* style_of(Severity severity) {
+  switch (severity) {
+    case Severity::critical:
+      return "1;31";
+    case Severity::warning:
+      return "33";
+    case Severity::hint:
+      return "36";
+    case Severity::info:
+      break;
+  }
+  return "2";
+}
+
+std::string gain_of(const Rule& rule) {
+  std::string range;
+  if (rule.gain_high > 0) {
+    const std::string high = rep::percent(rule.gain_high);
+    if (rule.gain_low == 0) {
+      range = fmt::format("up to {} of the time", high);
+    } else if (rule.gain_low == rule.gain_high) {
+      range = fmt::format("{} of the time", high);
+    } else {
+      range = fmt::format("{} to {} of the time", rep::percent(rule.gain_low), high);
+    }
+  }
+  if (range.empty()) return rule.gain;
+  return rule.gain.empty() ? range : fmt::format("{}; seen elsewhere: {}", range, rule.gain);
+}
+
+class AdviceText {
+ public:
+  AdviceText(const Advice& advice, const AdviceTextOptions& options)
+      : advice_(advice),
+        width_(std::max(kNarrowest, static_cast<std::size_t>(std::max(options.width, 0)))),
+        color_(options.color),
+        all_(options.all) {}
+
+  std::string make() {
+    for (const Finding& one : advice_.findings) finding(one);
+    summary();
+    if (all_) {
+      abstained();
+      ids("Did not fire", advice_.silent);
+      ids("Silenced", advice_.silenced);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  std::string styled(const std::string& text, const char* style) const {
+    return color_ ? fmt::format("\x1b[{}m{}\x1b[0m", style, text) : text;
+  }
+
+  // A label and a text that is broken into lines beside it.
+  void field(std::string_view label, std::string_view text) {
+    if (text.empty()) return;
+    std::string lines = rep::wrap(rep::printable(text), width_ - kLabel);
+    for (std::size_t at = 0; (at = lines.find('\n', at)) != std::string::npos;) {
+      lines.insert(at + 1, kLabel - 2, ' ');  // wrap() indents by two
+      at += kLabel;
+    }
+    out_ += fmt::format("  {:<{}}{}\n", label, kLabel - 2, lines);
+  }
+
+  void finding(const Finding& found) {
+    const Rule& rule = found.rule;
+    const std::string severity(name(rule.severity));
+    const std::string head = fmt::format("{}  ", rep::printable(rule.id));
+    const std::size_t used = severity.size() + 2 + rep::columns(head);
+    const std::string title =
+        rep::shorten(rep::printable(rule.title), used < width_ ? width_ - used : 1);
+    out_ += fmt::format("{}  {}{}\n", styled(severity, style_of(rule.severity)), head,
+                        styled(title, "1"));
+    field("advice", found.advice);
+    field("evidence", evidence(found));
+    field("gain", gain_of(rule));
+    field("confidence", name(rule.confidence));
+    field("source", rule.citation);
+    out_ += "\n";
+  }
+
+  static std::string evidence(const Finding& found) {
+    std::string text;
+    for (const auto& [fact, value] : found.evidence) {
+      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", fact,
+                          rep::shorten(rep::printable(fact_text(fact, value)), kMaxValue));
+    }
+    return text;
+  }
+
+  void summary() {
+    std::string text = advice_.findings.empty()
+                           ? "No rule fired"
+                           : rep::counted(advice_.findings.size(), "finding", "findings");
+    text += fmt::format("; {} did not fire, {} abstained for want of facts",
+                        rep::counted(advice_.silent.size(), "rule", "rules"),
+                        rep::count(advice_.abstained.size()));
+    if (!advice_.silenced.empty()) {
+      text += fmt::format(", {} silenced", rep::count(advice_.silenced.size()));
+    }
+    text += all_ || (advice_.abstained.empty() && advice_.silenced.empty()) ? "." : " (--all).";
+    out_ += rep::wrap(text, width_) + "\n";
+  }
+
+  void heading(const char* text) { out_ += "\n" + styled(text, "1") + "\n"; }
+
+  void abstained() {
+    if (advice_.abstained.empty()) return;
+    heading("Abstained, for want of");
+    for (const Abstention& one : advice_.abstained) {
+      std::string text = one.rule + ":";
+      for (const auto& [fact, reason] : one.missing) {
+        text += fmt::format("{} {} ({})", text.ends_with(':') ? "" : ",", fact, reason);
+      }
+      indented(text);
+    }
+  }
+
+  void ids(const char* title, const std::vector<std::string>& rules) {
+    if (rules.empty()) return;
+    heading(title);
+    std::string text;
+    for (const std::string& id : rules) text += (text.empty() ? "" : ", ") + id;
+    indented(text);
+  }
+
+  // Lines that begin with two spaces, the later ones with four.
+  void indented(const std::string& text) {
+    std::string lines = rep::wrap(rep::printable(text), width_ - 2);
+    for (std::size_t at = 0; (at = lines.find('\n', at)) != std::string::npos; at += 3) {
+      lines.insert(at + 1, "  ");
+    }
+    out_ += "  " + lines + "\n";
+  }
+
+  const Advice& advice_;
+  std::size_t width_;
+  bool color_, all_;
+  std::string out_;
+};
+
+}  // namespace
+
+void advice_text(const Advice& advice, const AdviceTextOptions& options, const Sink& sink) {
+  sink(AdviceText(advice, options).make());
+}
+
+}  // namespace genscope
