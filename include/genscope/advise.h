@@ -13,7 +13,9 @@
 #include <variant>
 #include <vector>
 
+#include <genscope/analyze.h>
 #include <genscope/error.h>
+#include <genscope/trace.h>
 
 namespace genscope {
 
@@ -74,6 +76,9 @@ struct Advice {
   std::vector<std::string> silent;    // rules that knew all they need and did not fire
   std::vector<std::string> silenced;  // rules that a file switched off
 };
+
+// What is known of a run. Linear in its spans and readings.
+Facts facts_of(const Run& run, const Analysis& analysis);
 
 // The rules that ship with genscope, parsed and checked once.
 const std::vector<Rule>& built_in_rules();

@@ -1,0 +1,82 @@
+#include <bit>
+#include <limits>
+#include <string>
+
+#include "advise/facts/parts.h"
+
+namespace genscope::advice {
+
+std::optional<FactValue> argument(const Trace& trace, std::size_t span, std::string_view key) {
+  const ArgColumns& args = trace.span_args;
+  const auto range = std::equal_range(args.owner.begin(), args.owner.end(), span);
+  for (auto it = range.first; it != range.second; ++it) {
+    const auto i = static_cast<std::size_t>(it - args.owner.begin());
+    if (trace.names[args.key[i]].text != key) continue;
+    const std::uint64_t bits = args.bits[i];
+    switch (args.type[i]) {
+      case ArgType::int64:
+        return static_cast<double>(static_cast<std::int64_t>(bits));
+      case ArgType::uint64:
+        return static_cast<double>(bits);
+      case ArgType::float64:
+        return std::bit_cast<double>(bits);
+      case ArgType::boolean:
+        return bits != 0;
+      case ArgType::text:
+        if (bits < trace.texts.size()) return trace.texts[bits];
+    }
+  }
+  return std::nullopt;
+}
+
+Readings readings(const Run& run, const Analysis& analysis, std::string_view entity,
+                  std::string_view metric, const Stretch& within) {
+  Readings found;
+  const std::string wanted = std::string(entity) + "/" + std::string(metric);
+  for (std::size_t t = 0; t < run.traces.size(); ++t) {
+    const Trace& trace = run.traces[t];
+    std::uint32_t name = kNone;
+    for (std::uint32_t i = 0; i < trace.names.size(); ++i) {
+      if (trace.names[i].text == wanted) name = i;
+    }
+    if (name == kNone) continue;
+    const std::int64_t offset =
+        t < analysis.clock_offset_ns.size() ? analysis.clock_offset_ns[t] : 0;
+    for (std::size_t i = 0; i < trace.counters.size(); ++i) {
+      if (trace.counters.name[i] != name) continue;
+      const std::int64_t at = trace.counters.at_ns[i] + offset;
+      if (!within.holds(at)) continue;
+      found.at_s.push_back(static_cast<double>(at - within.begin_ns) / 1e9);
+      found.value.push_back(trace.counters.value[i]);
+    }
+  }
+  return found;
+}
+
+}  // namespace genscope::advice
+
+namespace genscope {
+
+Facts facts_of(const Run& run, const Analysis& analysis) {
+  Facts facts;
+  const advice::Steps steps = advice::find_steps(run, analysis);
+  advice::stage_facts(run, analysis, facts);
+  advice::step_facts(run, steps, facts);
+  advice::gpu_facts(run, analysis, steps, facts);
+  advice::host_facts(run, analysis, steps, facts);
+  advice::load_facts(run, facts);
+  for (const CounterRow& row : analysis.counters) {
+    if (row.count == row.not_finite) continue;
+    facts.set("counter.mean[" + row.name + "]", row.mean);
+    facts.set("counter.max[" + row.name + "]", row.max);
+    facts.set("counter.last[" + row.name + "]", row.last);
+  }
+  if (analysis.recorder.probe_cpu_ns && analysis.wall_ns > 0) {
+    facts.set("self.sampler_share", static_cast<double>(*analysis.recorder.probe_cpu_ns) /
+                                        static_cast<double>(analysis.wall_ns));
+  }
+  advice::given_facts(run, facts);  // last: what the program says of itself wins
+  return facts;
+}
+
+}  // namespace genscope

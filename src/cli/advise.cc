@@ -1,0 +1,74 @@
+// genscope advise
+#include <cstdio>
+
+#include <genscope/advise.h>
+#include <genscope/report.h>
+#include <genscope/store.h>
+
+#include "cli/command.h"
+#include "cli/exit_code.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+
+namespace genscope::cli {
+namespace {
+
+class Advise final : public Command {
+ public:
+  const char* name() const override { return "advise"; }
+  const char* summary() const override { return "Say what to change in a run, and why"; }
+
+  void add_options(Options& options) override {
+    options.add("RUN", run_, "", "Run directory, or one trace file").required();
+    options.flag("--all", all_, "Also the rules that could not judge, and what they lack");
+    options.add("--rules", rules_, "FILE", "YAML that adds, overrides or silences rules");
+    options.flag("--json", json_, "Print one JSON document");
+    options
+        .add("-o,--output", output_, "PATH", "Write to this file, whole or not at all; - is stdout")
+        .show_default();
+    options.footer(
+        std::string("Each finding names its rule, the numbers that fired it, what to do, what was\n"
+                    "gained elsewhere and who saw it. A rule that lacks a fact says nothing.\n"
+                    "docs/rules.md lists them all.\n\n"
+                    "Examples:\n"
+                    "  genscope advise genscope-runs/20260101-120000-demo-4242\n"
+                    "  genscope advise RUN --all --rules my-rules.yaml\n"
+                    "  genscope advise RUN --json | jq '.findings[].id'\n\n") +
+        kExitCodesHelp);
+  }
+
+  Result<int> run(const Globals& globals) override {
+    std::vector<Rule> rules = built_in_rules();
+    if (!rules_.empty()) {
+      Result<std::vector<Rule>> loaded = load_rules(rules_, rules);
+      if (!loaded) return loaded.error();
+      rules = std::move(*loaded);
+    }
+    const Result<genscope::Run> run = read_run(run_);
+    if (!run) return run.error();
+    const Advice advice = genscope::advise(facts_of(*run, analyze(*run)), rules);
+    Result<Output> output = Output::open(output_);
+    if (!output) return output.error();
+    if (json_) {
+      advice_json(advice, all_, output->sink());
+    } else {
+      const bool color =
+          globals.color == "auto" && !output->is_stdout() ? false : use_color(globals.color);
+      advice_text(advice, {.width = output_width(), .color = color, .all = all_}, output->sink());
+    }
+    if (const Status done = output->commit(); !done) return done.error();
+    return kFine;
+  }
+
+ private:
+  std::string run_, rules_;
+  std::string output_ = "-";
+  bool all_ = false;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_advise() { return std::make_unique<Advise>(); }
+
+}  // namespace genscope::cli
