@@ -22,12 +22,12 @@ std::uint64_t sort_counting(std::span<T> values, std::vector<T>& scratch, Less l
       std::size_t i = begin, j = std::min(begin + width, n), k = begin;
       const std::size_t middle = j, end = std::min(begin + 2 * width, n);
       while (i < middle && j < end) {
-        // No branch on the comparison: it would be mispredicted half of the time.
-        const bool right = less(from[j], from[i]);
-        to[k++] = right ? from[j] : from[i];
-        count += right ? middle - i : 0;
-        j += right ? 1 : 0;
-        i += right ? 0 : 1;
+        // Arithmetic instead of a branch, which would be mispredicted half of the time.
+        const std::size_t right = less(from[j], from[i]) ? 1 : 0;
+        to[k++] = from[i + (j - i) * right];
+        count += (middle - i) * right;
+        j += right;
+        i += 1 - right;
       }
       std::copy(from + i, from + middle, to + k);
       std::copy(from + j, from + end, to + k + (middle - i));

@@ -4,7 +4,7 @@
 // A slope is below v exactly if the pair's residuals y - v x are out of order, so one merge sort
 // counts the slopes below v. Random pairs give a first bracket of a few standard errors; within it
 // the count is close to a straight line of v, and two cuts around the interpolated place shrink it
-// some twentyfold; what is left is listed.
+// a hundredfold; what is left is listed.
 //
 // Rounding: residuals are rounded, so a pair whose slope is v but for the rounding of y over the
 // range of x may be counted as equal to v. That is the error of a result that many pairs share; any
@@ -104,6 +104,7 @@ Slopes::Counts Slopes::count(double slope) {
   }
   // Points of equal x are sorted by y: never out of order.
   Counts counts;
+  counts.value = slope;
   counts.below = sort_counting(std::span(residuals_), scratch_, std::less<double>());
   std::uint64_t equal = 0;
   run = 0;
@@ -115,13 +116,15 @@ Slopes::Counts Slopes::count(double slope) {
   return counts;
 }
 
-// Four standard errors either side of where the sample has the place.
-Slopes::Bracket Slopes::bracket_from_sample(std::uint64_t place) {
+// From what was counted for other places, and from the sample: four standard errors either side.
+Slopes::Bracket Slopes::first_bracket(std::uint64_t place) {
   Bracket bracket{-kMost, kMost, 0, count_, std::nullopt};
+  for (const Counts& counts : known_) keep_side(bracket, counts, place);
   if (sample_.empty()) return bracket;
-  const auto size = static_cast<double>(sample_.size());
-  const double share = static_cast<double>(place) / static_cast<double>(count_);
+  const auto size = static_cast<double>(sample_.size()), all = static_cast<double>(count_);
+  const double share = static_cast<double>(place) / all;
   const double margin = 4 * std::sqrt(share * (1 - share) * size) + 1;
+  if (static_cast<double>(bracket.inside()) / all < 4 * margin / size) return bracket;
   const auto value = [&](double at) {
     return sample_[static_cast<std::size_t>(std::clamp(at, 0.0, size - 1))];
   };
@@ -130,41 +133,48 @@ Slopes::Bracket Slopes::bracket_from_sample(std::uint64_t place) {
   return bracket;
 }
 
-// Keeps the side of the pivot that the place is on. A pivot outside changes nothing.
 void Slopes::cut(Bracket& bracket, double pivot, std::uint64_t place) {
   if (bracket.found || !(pivot > bracket.low && pivot < bracket.high)) return;
-  const Counts counts = count(pivot);
+  known_.push_back(count(pivot));
+  keep_side(bracket, known_.back(), place);
+}
+
+// Keeps the side of the value that the place is on. A value outside changes nothing.
+void Slopes::keep_side(Bracket& bracket, const Counts& counts, std::uint64_t place) {
+  if (bracket.found || !(counts.value > bracket.low && counts.value < bracket.high)) return;
   if (place < counts.below) {
-    bracket.high = pivot;
+    bracket.high = counts.value;
     bracket.below_high = counts.below;
   } else if (place >= counts.at_most) {
-    bracket.low = pivot;
+    bracket.low = counts.value;
     bracket.up_to_low = counts.at_most;
   } else {
-    bracket.found = pivot;
+    bracket.found = counts.value;
   }
 }
 
-void Slopes::narrow(Bracket& bracket, std::uint64_t place) {
-  constexpr double kMargin = 0.02;
+// Cuts at `margin` of the bracket either side of where a straight line has the place.
+void Slopes::narrow(Bracket& bracket, std::uint64_t place, double& margin) {
   const std::uint64_t before = bracket.inside();
   const double share =
       (static_cast<double>(place - bracket.up_to_low) + 0.5) / static_cast<double>(before);
   const double low = bracket.low, width = bracket.high - bracket.low;
-  cut(bracket, low + (share - kMargin) * width, place);
-  cut(bracket, low + (share + kMargin) * width, place);
-  // Far from a straight line in here: halve the doubles.
-  if (bracket.inside() > before / 2) {
+  cut(bracket, low + (share - margin) * width, place);
+  cut(bracket, low + (share + margin) * width, place);
+  if (bracket.inside() <= before / 8) return;
+  margin = std::min(0.25, margin * 4);  // not so straight
+  if (bracket.inside() > before / 2) {  // halve the doubles
     cut(bracket, from_ordinal(middle_of(ordinal(bracket.low), ordinal(bracket.high))), place);
   }
 }
 
 double Slopes::select(std::uint64_t place) {
   if (place - listed_from_ < listed_.size()) return listed(place);  // wraps if it is before
-  Bracket bracket = bracket_from_sample(place);
+  Bracket bracket = first_bracket(place);
+  double margin = 1.0 / 256;
   const std::uint64_t few = std::max<std::uint64_t>(kListed, 2 * points_.size());
   while (!bracket.found && bracket.inside() > few && next_up(bracket.low) < bracket.high) {
-    narrow(bracket, place);
+    narrow(bracket, place, margin);
   }
   if (bracket.found) return *bracket.found;
   if (bracket.inside() > few) return bracket.low;  // no double between the ends

@@ -24,8 +24,9 @@ class Slopes {
   static constexpr std::uint64_t kListed = 1 << 18;  // up to so many slopes, all are listed
 
  private:
-  // What lies on either side of a slope.
+  // Slopes on either side of a value.
   struct Counts {
+    double value = 0;
     std::uint64_t below = 0, at_most = 0;
   };
   // The wanted slope is between low and high, or it is `found`.
@@ -40,9 +41,10 @@ class Slopes {
   std::vector<double> list_all() const;
   void draw_sample();
   double select(std::uint64_t place);
-  Bracket bracket_from_sample(std::uint64_t place);
-  void narrow(Bracket& bracket, std::uint64_t place);
+  Bracket first_bracket(std::uint64_t place);
+  void narrow(Bracket& bracket, std::uint64_t place, double& margin);
   void cut(Bracket& bracket, double pivot, std::uint64_t place);
+  static void keep_side(Bracket& bracket, const Counts& counts, std::uint64_t place);
   Counts count(double slope);
   void list(const Bracket& bracket);
   double listed(std::uint64_t place);
@@ -50,6 +52,7 @@ class Slopes {
   std::span<const Point> points_;
   std::uint64_t count_;
   std::vector<double> sample_;               // slopes of random pairs, sorted
+  std::vector<Counts> known_;                // what was counted, for the next place
   std::vector<double> residuals_, scratch_;  // of count()
   std::vector<double> listed_;               // slopes of the last bracket that was listed
   std::uint64_t listed_from_ = 0;            // place of its least
