@@ -63,17 +63,16 @@ inline constexpr std::uint64_t kExactPairs = 2500;  // e.g. 50 runs against 50
 
 // Robust slope over an index or time: Theil-Sen with an interval, and Mann-Kendall's test.
 struct Trend {
-  double slope = 0;      // median slope of all pairs with different x, per unit of x
-  double intercept = 0;  // median of y - slope * x
-  double low = 0,
-         high = 0;     // Sen's interval of the slope; normal approximation, rough below n = 10
-  double p_value = 1;  // two-sided Mann-Kendall, corrected for ties and continuity
-  double tau = 0;      // Kendall's tau-b; 0 if all y are equal
+  double slope = 0;          // median slope of all pairs with different x, per unit of x
+  double intercept = 0;      // median of y - slope * x
+  double low = 0, high = 0;  // Sen's interval of the slope; rough below n = 10
+  double p_value = 1;        // two-sided Mann-Kendall, corrected for ties and continuity
+  double tau = 0;            // Kendall's tau-b; 0 if all y are equal
 };
 // x in any order, equal x allowed. Up to 724 points all slopes are listed (at most 2 MB). With
 // more, a seeded sample of pairs brackets the wanted slopes, inversion counts in O(n log n) narrow
-// the bracket, and only the slopes left inside are listed, at most 2 n of them: the result is that
-// of the full list but for rounding, in memory linear in n.
+// the bracket, and only the slopes left inside are listed, at most max(2^18, 2 n): the result is
+// that of the full list but for rounding, in memory linear in n.
 //
 // Nothing if the sizes differ, with fewer than 3 points, if all x are equal, if `confidence` is not
 // between 0 and 1, or if the spread of x or y or a result is beyond the range of a double.
@@ -88,8 +87,8 @@ std::vector<std::size_t> modified_z_outliers(std::span<const double> samples, do
 // Places, ascending, that are more than `limit` sigma from the median of the window of
 // 2 half_window + 1 around them, which the ends of the series cut short (Hampel). Sigma is one for
 // the series, from the differences of neighbours, so that a trend or a step does not widen it:
-// median |difference| / (sqrt(2) 0.6745), or, where that is 0, mean |difference| / (sqrt(2)
-// 0.7979). O(n log w + n w / 8) for a window of w.
+// median |difference| / (sqrt(2) 0.6745), or, where that is 0, mean |difference| divided by
+// (sqrt(2) 0.7979). A window of w costs O(log w) comparisons and a move of up to w values a place.
 std::vector<std::size_t> hampel_outliers(std::span<const double> samples, std::size_t half_window,
                                          double limit = 3.0);
 
@@ -104,7 +103,8 @@ std::vector<std::size_t> hampel_outliers(std::span<const double> samples, std::s
 // Not thread-safe: one histogram a thread, then merge.
 class Histogram {
  public:
-  // NaN and infinities are counted apart, in not_finite() only.
+  // NaN and infinities are counted apart, in not_finite() only. Memory that cannot be had ends the
+  // program.
   void add(double value, std::uint64_t count = 1) noexcept;
   // As if all values of `other` had been added: the order of merging changes no count, quantile,
   // min or max; the mean may differ in its last digits.
