@@ -1,0 +1,144 @@
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "advise/facts/parts.h"
+#include "analyze/testing/trace_builder.h"
+
+namespace genscope {
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+
+double number(const Facts& facts, std::string_view name) {
+  const FactValue* const value = facts.find(name);
+  if (value == nullptr) {
+    ADD_FAILURE() << name << " is missing: " << facts.why_missing(name);
+    return -1;
+  }
+  return std::get<double>(*value);
+}
+
+bool fired(const Advice& advice, std::string_view id) {
+  for (const Finding& finding : advice.findings) {
+    if (finding.rule.id == id) return true;
+  }
+  return false;
+}
+
+// A generation: text 100 ms, `steps`, decode 50 ms, in a session that says a few things.
+struct Generation {
+  testing::TraceBuilder trace;
+  std::uint32_t denoise = 0;
+  std::int64_t now = 0;
+
+  explicit Generation(const std::vector<std::int64_t>& steps, int forwards = 1) {
+    const std::uint32_t session =
+        trace.span("gen", SpanKind::session, 0, 1, {.flags = kSpanDetached});
+    trace.arg(session, "steps", ArgType::uint64, steps.size())
+        .arg(session, "set.offload", ArgType::text, 0, "model")
+        .arg(session, "autocast", ArgType::text, 0, "yes")
+        .arg(session, "unheard_of", ArgType::uint64, 1);
+    trace.span("text_encoding", SpanKind::stage, 0, 100 * kMs);
+    now = 100 * kMs;
+    std::int64_t all = 0;
+    for (const std::int64_t ms : steps) all += ms * kMs;
+    denoise = trace.span("denoise", SpanKind::stage, now, all);
+    for (const std::int64_t ms : steps) {
+      const std::uint32_t step =
+          trace.span("step", SpanKind::step, now, ms * kMs, {.parent = denoise});
+      for (int i = 0; i < forwards; ++i) {
+        trace.span("unet", SpanKind::forward, now, ms * kMs / (forwards + 1), {.parent = step});
+      }
+      trace.span("scheduler_step", SpanKind::stage, now + ms * kMs / 2, kMs, {.parent = step});
+      now += ms * kMs;
+    }
+    trace.span("vae_decode", SpanKind::stage, now, 50 * kMs);
+    now += 50 * kMs;
+    trace.trace().spans.duration_ns[session] = now;
+  }
+  Facts facts() {
+    const genscope::Run run = testing::make_run(trace.trace());
+    return facts_of(run, analyze(run));
+  }
+};
+
+TEST(FactsOfARun, StagesHaveSharesUnderOneNameWithoutWhatIsInAnother) {
+  const Facts facts = Generation({200, 100, 100, 100, 100, 100}).facts();
+  EXPECT_NEAR(number(facts, "stage.share[text_encode]"), 100.0 / 850, 1e-9);
+  EXPECT_NEAR(number(facts, "stage.share[denoise]"), 694.0 / 850, 1e-9);
+  EXPECT_NEAR(number(facts, "stage.share[scheduler_step]"), 6.0 / 850, 1e-9);
+  EXPECT_EQ(number(facts, "stage.ms[vae_decode]"), 50);
+  EXPECT_EQ(std::get<std::string>(*facts.find("stage.top")), "denoise");
+}
+
+TEST(FactsOfARun, StepsAreJudgedAgainstTheSteadyOnes) {
+  const Facts facts = Generation({1000, 110, 100, 100, 100, 300, 100, 100}, 2).facts();
+  EXPECT_EQ(number(facts, "step.count"), 8);
+  EXPECT_EQ(number(facts, "step.med"), 100);
+  EXPECT_EQ(number(facts, "step.first"), 10);
+  EXPECT_NEAR(number(facts, "step.second"), 1.1, 1e-9);
+  EXPECT_EQ(number(facts, "step.outliers"), 2);
+  EXPECT_EQ(number(facts, "step.outlier_mid"), 1);
+  EXPECT_EQ(number(facts, "step.trend"), 0);
+  EXPECT_EQ(number(facts, "fwd.per_step"), 2);
+  EXPECT_NEAR(number(facts, "step.scheduler_share"), 8.0 / 1910, 1e-9);
+}
+
+TEST(FactsOfARun, AWarmUpIsFoundAndASteadyRunIsNot) {
+  EXPECT_TRUE(fired(advise(Generation({900, 90, 90, 90, 90, 90, 90}).facts()), "WARM-FIRST"));
+  const Advice clean = advise(Generation({90, 90, 90, 90, 90, 90, 90}).facts());
+  EXPECT_TRUE(clean.findings.empty()) << clean.findings[0].rule.id;
+}
+
+TEST(FactsOfARun, StepsThatGrowHaveATrend) {
+  std::vector<std::int64_t> steps;
+  for (int i = 0; i < 40; ++i) steps.push_back(100 + i);
+  const Facts facts = Generation(steps).facts();
+  EXPECT_NEAR(number(facts, "step.trend"), 1.0 / 121.5 * 100 * 100, 0.5);
+}
+
+TEST(FactsOfARun, WhatTheProgramSaysOfItselfIsTakenIfItIsOfTheRightKind) {
+  const Facts facts = Generation({1, 1, 1}).facts();
+  EXPECT_EQ(number(facts, "set.steps"), 3);
+  EXPECT_EQ(std::get<std::string>(*facts.find("set.offload")), "model");
+  EXPECT_EQ(facts.find("set.autocast"), nullptr);
+  EXPECT_NE(facts.why_missing("set.autocast"), "");
+  EXPECT_EQ(facts.find("unheard_of"), nullptr);
+}
+
+TEST(FactsOfARun, AnAbsentSensorGivesNoFactAndNoAdvice) {
+  const Facts facts = Generation({90, 90, 90, 90, 90, 90}).facts();
+  for (const char* name : {"gpu.util", "gpu.present", "host.rss_growth", "mem.reserved"}) {
+    EXPECT_EQ(facts.find(name), nullptr) << name;
+  }
+  EXPECT_NE(facts.why_missing("gpu.present"), "");
+}
+
+TEST(FactsOfARun, RepeatedPromptsAndLoadsAreCounted) {
+  testing::TraceBuilder trace;
+  std::int64_t at = 0;
+  for (const char* prompt : {"a cat", "a dog", "a cat", "a cat"}) {
+    const auto span = trace.span("encode_prompt", SpanKind::stage, at, kMs);
+    trace.arg(span, "prompt", ArgType::text, 0, prompt);
+    const auto load = trace.span("weights", SpanKind::load, at + kMs, 500 * kMs);
+    trace.arg(load, "file", ArgType::text, 0, "flux.safetensors")
+        .arg(load, "bytes", ArgType::uint64, 1'000'000'000);
+    at += 600 * kMs;
+  }
+  const genscope::Run run = testing::make_run(trace.trace());
+  const Facts facts = facts_of(run, analyze(run));
+  EXPECT_EQ(number(facts, "text.repeats"), 2);
+  EXPECT_EQ(number(facts, "load.repeats"), 3);
+  EXPECT_NEAR(number(facts, "load.rate"), 2e9, 1);
+  EXPECT_EQ(number(facts, "stage.calls[text_encode]"), 4);
+}
+
+TEST(FactsOfARun, AnEmptyRunHasNone) {
+  const genscope::Run run = testing::make_run(testing::TraceBuilder().trace());
+  const Advice advice = advise(facts_of(run, analyze(run)));
+  EXPECT_TRUE(advice.findings.empty());
+}
+
+}  // namespace
+}  // namespace genscope
