@@ -19,6 +19,28 @@ function(genscope_internal_includes target)
     "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include" "${PROJECT_BINARY_DIR}/include")
 endfunction()
 
+# genscope_common_headers(<target>): the standard headers that most of our files include, parsed once
+# for all object libraries. For our own builds only: what a file needs it still includes itself, and
+# tests/consumer builds without this, so that a forgotten include is found.
+function(genscope_common_headers target)
+  if(NOT PROJECT_IS_TOP_LEVEL OR NOT GENSCOPE_BUILD_TESTS)
+    return()
+  endif()
+  if(NOT TARGET common_headers)
+    file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/common_headers.cc" CONTENT "\n")
+    add_library(common_headers OBJECT "${PROJECT_BINARY_DIR}/common_headers.cc")
+    genscope_defaults(common_headers)
+    target_link_libraries(common_headers PRIVATE fmt::fmt)
+    target_precompile_headers(common_headers PRIVATE
+      <algorithm> <array> <cmath> <cstdint> <cstring> <fmt/format.h> <functional> <map> <memory>
+      <mutex> <optional> <span> <string> <string_view> <utility> <variant> <vector>)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM common_headers)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    target_compile_options(${target} PRIVATE -Wno-array-bounds)  # the same bug, seen through the header
+  endif()
+endfunction()
+
 # genscope_gtest_headers(<target>): gtest and what tests mostly include, parsed once for all test
 # programs instead of once per file: a third of a clean build. The first call makes the owner, an
 # executable because a precompiled header is for -fPIE or -fPIC, not for both.
@@ -29,7 +51,8 @@ function(genscope_gtest_headers target)
     genscope_defaults(gtest_headers)
     target_link_libraries(gtest_headers PRIVATE GTest::gmock)
     target_precompile_headers(gtest_headers PRIVATE
-      <gmock/gmock.h> <gtest/gtest.h> <algorithm> <filesystem> <string> <vector>)
+      <gmock/gmock.h> <gtest/gtest.h> <algorithm> <array> <filesystem> <fstream> <functional> <map>
+      <optional> <span> <sstream> <string> <string_view> <vector>)
   endif()
   target_precompile_headers(${target} REUSE_FROM gtest_headers)
 endfunction()
@@ -60,15 +83,16 @@ function(genscope_gtest target)
                ENVIRONMENT "GENSCOPE_OUT=${PROJECT_BINARY_DIR}/test-runs")
 endfunction()
 
-# genscope_module(<name> [TEST_ONLY] [DEPS <modules>] [PORTS <modules>] [LINK <third-party libs>])
+# genscope_module(<name> [TEST_ONLY] [PURE] [DEPS <modules>] [PORTS <modules>] [LINK <third-party libs>])
 # Folder src/<name>: object library genscope_<name> from its *.cc, and with tests on
 # the program <name>_test from its *_test.cc. Adds to two global lists:
 #   GENSCOPE_OBJECT_LIBRARIES  what the library genscope is made of
 #   GENSCOPE_LINK              what it links
+# PURE: no thread and nothing shared, so that its tests are not built for ThreadSanitizer.
 # TEST_ONLY: not part of the library. DEPS that do not exist are ignored. PORTS define functions
 # that this module calls through a header of DEPS: linked with its tests, never included.
 function(genscope_module name)
-  cmake_parse_arguments(arg "TEST_ONLY" "" "DEPS;PORTS;LINK" ${ARGN})
+  cmake_parse_arguments(arg "TEST_ONLY;PURE" "" "DEPS;PORTS;LINK" ${ARGN})
   set(folder "${PROJECT_SOURCE_DIR}/src/${name}")
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${folder}/*.h")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.cc")
@@ -84,6 +108,9 @@ function(genscope_module name)
     add_library(${library} OBJECT ${sources} ${headers})
     genscope_defaults(${library})
     genscope_internal_includes(${library})
+    if(NOT arg_TEST_ONLY)
+      genscope_common_headers(${library})
+    endif()
     target_link_libraries(${library} PUBLIC ${arg_LINK})
     foreach(dep IN LISTS arg_DEPS)  # the headers of what a dependency links
       get_property(link GLOBAL PROPERTY GENSCOPE_LINK_${dep})
@@ -111,6 +138,9 @@ function(genscope_module name)
   list(REMOVE_DUPLICATES closure)
   set_property(GLOBAL PROPERTY GENSCOPE_CLOSURE_${name} "${closure}")
 
+  if(arg_PURE AND GENSCOPE_SANITIZE MATCHES "thread")
+    return()
+  endif()
   if(tests AND GENSCOPE_BUILD_TESTS)
     genscope_gtest(${name}_test PREFIX ${name} SOURCES ${tests} LINK ${closure} ${arg_LINK})
   endif()

@@ -107,7 +107,14 @@ void gpu_facts(const Run& run, const Analysis& analysis, const Steps& steps, Fac
   }
   const EntityRow* const gpu = busiest(telemetry);
   facts.set("gpu.present", gpu != nullptr);
-  if (gpu == nullptr) return;
+  if (gpu == nullptr) {
+    for (const char* name : {"gpu.util", "gpu.temp_max", "gpu.sm_clock_ratio", "vram.total",
+                             "vram.used_share", "vram.headroom", "gpu.throttle_thermal_share",
+                             "gpu.throttle_power_share", "gpu.others", "gpu.count"}) {
+      facts.set_missing(name, "no GPU was seen");
+    }
+    return;
+  }
   facts.set("gpu.count",
             static_cast<double>(std::count_if(
                 telemetry.entities.begin(), telemetry.entities.end(),
