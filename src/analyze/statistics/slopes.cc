@@ -22,7 +22,8 @@
 namespace genscope::stats {
 namespace {
 
-double slope_of(const Point& a, const Point& b) noexcept { return (b.y - a.y) / (b.x - a.x); }
+// Never -0.0.
+double slope_of(const Point& a, const Point& b) noexcept { return (b.y - a.y) / (b.x - a.x) + 0.0; }
 
 // splitmix64: the same sample at every call and on every machine.
 class Draw {
@@ -41,6 +42,26 @@ class Draw {
 double next_up(double value) noexcept {
   return std::nextafter(value, std::numeric_limits<double>::infinity());
 }
+
+// y - slope x of each point, from the first one; divided by |slope| where it would overflow.
+class Residual {
+ public:
+  Residual(std::span<const Point> points, double slope) noexcept
+      : origin_(points.front()), slope_(slope) {
+    const double range = points.back().x - origin_.x;
+    if (std::fabs(slope) > 1 && !(std::fabs(slope) * range < 1e300)) {
+      divisor_ = std::fabs(slope);
+      slope_ = std::copysign(1.0, slope);
+    }
+  }
+  double operator()(const Point& p) const noexcept {
+    return std::fma(-slope_, p.x - origin_.x, (p.y - origin_.y) / divisor_);
+  }
+
+ private:
+  Point origin_;
+  double slope_, divisor_ = 1;
+};
 
 constexpr double kMost = std::numeric_limits<double>::max();  // of a bracket without a bound yet
 
@@ -92,11 +113,11 @@ void Slopes::draw_sample() {
 }
 
 Slopes::Counts Slopes::count(double slope) {
-  const Point& origin = points_.front();
+  const Residual residual(points_, slope);
   residuals_.resize(points_.size());
   std::uint64_t same_x = 0, run = 0;  // pairs of equal x and residual
   for (std::size_t i = 0; i < points_.size(); ++i) {
-    residuals_[i] = std::fma(-slope, points_[i].x - origin.x, points_[i].y - origin.y);
+    residuals_[i] = residual(points_[i]);
     const bool again =
         i > 0 && points_[i].x == points_[i - 1].x && residuals_[i] == residuals_[i - 1];
     run = again ? run + 1 : 0;
@@ -130,7 +151,26 @@ Slopes::Bracket Slopes::first_bracket(std::uint64_t place) {
   };
   cut(bracket, value(share * size - margin), place);
   cut(bracket, value(share * size + margin), place);
+  bound(bracket, place);
   return bracket;
+}
+
+// Steps out from the one bound there is: the sample missed the place, or all slopes are one but for
+// rounding and the counts cannot tell.
+void Slopes::bound(Bracket& bracket, std::uint64_t place) {
+  const double spread = sample_.back() - sample_.front();
+  const double known = bracket.low == -kMost ? bracket.high : bracket.low;
+  double step = std::max(std::fabs(known), std::isfinite(spread) ? spread : 0) * 0x1p-48;
+  if (step == 0) step = 0x1p-48;
+  for (; std::isfinite(step) && !bracket.found; step *= 64) {
+    if (bracket.low == -kMost && bracket.high != kMost) {
+      cut(bracket, bracket.high - step, place);
+    } else if (bracket.low != -kMost && bracket.high == kMost) {
+      cut(bracket, bracket.low + step, place);
+    } else {
+      return;
+    }
+  }
 }
 
 void Slopes::cut(Bracket& bracket, double pivot, std::uint64_t place) {
@@ -196,14 +236,13 @@ void Slopes::list(const Bracket& bracket) {
     double at_low, at_high;
     std::size_t point;
   };
-  const Point& origin = points_.front();
+  const Residual at_low(points_, bracket.low), at_high(points_, bracket.high);
   std::vector<Ranked> ranked(points_.size());
   double place = 0;  // equal for equal x
   for (std::size_t i = 0; i < points_.size(); ++i) {
     if (i > 0 && points_[i].x != points_[i - 1].x) ++place;
-    const double x = points_[i].x - origin.x, y = points_[i].y - origin.y;
-    ranked[i] = {bracket.low == -kMost ? place : std::fma(-bracket.low, x, y),
-                 bracket.high == kMost ? -place : std::fma(-bracket.high, x, y), i};
+    ranked[i] = {bracket.low == -kMost ? place : at_low(points_[i]),
+                 bracket.high == kMost ? -place : at_high(points_[i]), i};
   }
   // Equal at low: the later x first, so that falling apart until high leaves them in order.
   std::sort(ranked.begin(), ranked.end(), [this](const Ranked& a, const Ranked& b) {

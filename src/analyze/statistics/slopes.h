@@ -42,6 +42,7 @@ class Slopes {
   void draw_sample();
   double select(std::uint64_t place);
   Bracket first_bracket(std::uint64_t place);
+  void bound(Bracket& bracket, std::uint64_t place);
   void narrow(Bracket& bracket, std::uint64_t place, double& margin);
   void cut(Bracket& bracket, double pivot, std::uint64_t place);
   static void keep_side(Bracket& bracket, const Counts& counts, std::uint64_t place);

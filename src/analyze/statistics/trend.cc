@@ -113,9 +113,9 @@ std::optional<Trend> trend(std::span<const double> x, std::span<const double> y,
   const Concordance c = concordance(points);
   const std::vector<double> slopes = Slopes(points, c.slopes).at(places_of(c, confidence));
   Trend result;
-  result.low = slopes[0];
   result.slope = std::midpoint(slopes[1], slopes[2]);
-  result.high = slopes[3];
+  result.low = std::min(slopes[0], result.slope);  // equal slopes may differ by their rounding
+  result.high = std::max(slopes[3], result.slope);
   result.intercept = intercept_of(points, result.slope);
   result.p_value = p_value(c);
   result.tau = c.tau;

@@ -46,8 +46,8 @@ TEST(Trend, EqualsTheVectors) {
 }
 
 TEST(Trend, OfALineIsItsSlope) {
-  for (const std::size_t n : {3u, 10u, 500u, 3000u}) {
-    for (const double slope : {0.0, 0.25, -3.0, 1e-9, 1e12}) {
+  for (const std::size_t n : {3u, 10u, 500u, 3000u, 30'000u}) {
+    for (const double slope : {0.0, 0.1, 0.25, -3.0, 1e-9, 1e12}) {
       std::vector<double> x = indices(n), y(n);
       for (std::size_t i = 0; i < n; ++i) y[i] = slope * x[i] + 8;
       const Trend t = *trend(x, y);
@@ -131,6 +131,34 @@ TEST(Trend, OfManyPointsFindsASmallSlopeInNoise) {
   EXPECT_GT(t.high, t.slope);
   EXPECT_NEAR(t.high - t.low, 2 * 1.96 * 6.3e-8, 1e-7);
   EXPECT_LT(t.p_value, 1e-6);
+}
+
+// Values that tempt a selection by counts into ties, overflow or ranges without end.
+TEST(Trend, OfManyPointsIsFiniteWhateverTheirShape) {
+  testing::Random random(15);
+  constexpr std::size_t kPoints = 5000;
+  const auto unit = [&] { return static_cast<double>(random.below(1u << 30) + 1) / (1u << 30); };
+  const std::vector<double> x = indices(kPoints);
+  std::vector<double> logs(kPoints), step(kPoints), stairs(kPoints), huge(kPoints), tiny(kPoints),
+      far(kPoints);
+  for (std::size_t i = 0; i < kPoints; ++i) {
+    logs[i] = std::exp(100 * unit() - 50);
+    step[i] = i < kPoints / 2 ? 1 : 2;
+    stairs[i] = 4096 * std::floor(x[i] / 100);
+    huge[i] = 1e308 * unit();
+    tiny[i] = 1e-308 * unit();
+    far[i] = 1.7e18 + 1e8 * x[i];
+  }
+  for (const auto* const place : {&x, &logs, &far}) {
+    for (const auto* const values : {&logs, &step, &stairs, &huge, &tiny, &x}) {
+      if (place == &logs && values == &huge) continue;  // slopes beyond a double
+      const auto t = trend(*place, *values);
+      ASSERT_TRUE(t);
+      EXPECT_LE(t->low, t->slope);
+      EXPECT_LE(t->slope, t->high);
+      EXPECT_TRUE(t->tau == 0 || t->p_value > 0.001 || (t->tau > 0) == (t->slope >= 0));
+    }
+  }
 }
 
 TEST(Trend, IgnoresTheOrderOfThePoints) {
