@@ -112,6 +112,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(make_run());
   commands.push_back(make_report());
+  commands.push_back(make_import());
   commands.push_back(make_demo());
   commands.push_back(make_top());
   commands.push_back(make_doctor());
