@@ -31,8 +31,9 @@ class ProgressLine {
     shown_ = true;
     const double mib = static_cast<double>(done) / (1 << 20);
     const std::string share =
-        all == 0 ? "" : fmt::format(" of {:.0f} MiB ({}%)", static_cast<double>(all) / (1 << 20),
-                                    done * 100 / all);
+        all == 0 ? ""
+                 : fmt::format(" of {:.0f} MiB ({}%)", static_cast<double>(all) / (1 << 20),
+                               done * 100 / all);
     std::fputs(fmt::format("\r\x1b[K{}: {:.0f} MiB{} read", file_, mib, share).c_str(), stderr);
     std::fflush(stderr);
   }
@@ -75,9 +76,7 @@ void describe(const std::string& file, const Imported& imported) {
 class Import final : public Command {
  public:
   const char* name() const override { return "import"; }
-  const char* summary() const override {
-    return "Make a run of Chrome or PyTorch profiler traces";
-  }
+  const char* summary() const override { return "Make a run of Chrome or PyTorch profiler traces"; }
 
   void add_options(Options& options) override {
     options.add("FILE", files_, "", "Trace files, JSON or gzip of it; each is one process or rank")
@@ -96,14 +95,15 @@ class Import final : public Command {
         .positive()
         .show_default();
     options.footer(
-        std::string("Prints the path of the run. Operators, kernels, streams, annotations and\n"
-                    "memory events become tracks, spans and counters; docs/import.md is the table.\n"
-                    "What is malformed is skipped, counted and told; a file that was cut off gives\n"
-                    "what it holds.\n\n"
-                    "Examples:\n"
-                    "  genscope import trace.json\n"
-                    "  genscope import --name ddp rank*.pt.trace.json.gz\n"
-                    "  genscope report $(genscope --quiet import trace.json.gz)\n\n") +
+        std::string(
+            "Prints the path of the run. Operators, kernels, streams, annotations and\n"
+            "memory events become tracks, spans and counters; docs/import.md is the table.\n"
+            "What is malformed is skipped, counted and told; a file that was cut off gives\n"
+            "what it holds.\n\n"
+            "Examples:\n"
+            "  genscope import trace.json\n"
+            "  genscope import --name ddp rank*.pt.trace.json.gz\n"
+            "  genscope report $(genscope --quiet import trace.json.gz)\n\n") +
         kExitCodesHelp);
   }
 

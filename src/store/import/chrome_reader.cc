@@ -107,13 +107,13 @@ void ChromeReader::cut_off(std::uint64_t offset, const char* where) {
 
 void ChromeReader::one_event(ChromeHandler& handler) {
   const char* problem = nullptr;
+  const std::uint64_t at = offset();
   const Scan result = attempt([&](JsonCursor& cursor) {
     const Scan r = parse_event(cursor, pool_, event_);
     if (r == Scan::bad) problem = parse_problem(cursor, event_);
     if (r == Scan::ok) problem = handler.event(event_);
     return r;
   });
-  const std::uint64_t at = offset();
   if (result == Scan::more && ended_) {
     at_ = filled_;
     return cut_off(at, "the file ends within an event: it was cut off there");
