@@ -46,8 +46,13 @@ class ProgressLine {
   Clock::time_point last_ = Clock::now();
 };
 
+// For messages and the run's name: no control characters reach the terminal.
 std::string file_name(const std::string& path) {
-  return std::filesystem::path(path).filename().string();
+  std::string name = std::filesystem::path(path).filename().string();
+  for (char& c : name) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+  }
+  return name;
 }
 
 void describe(const std::string& file, const Imported& imported) {
@@ -86,7 +91,7 @@ class Import final : public Command {
     options.add("--run-dir", run_dir_, "DIR", "The run directory itself, made if missing");
     options.add("--name", name_, "NAME", "Name of the run (default: the first file's)");
     options.add("--max-gib", max_gib_, "N", "Refuse gzip that inflates to more GiB")
-        .positive()
+        .range(1, 1 << 20)
         .show_default();
     options.add("--max-ratio", max_ratio_, "N", "Refuse gzip that inflates to more times its size")
         .positive()

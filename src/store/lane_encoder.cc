@@ -105,10 +105,13 @@ void LaneEncoder::span(std::uint32_t span, std::uint32_t place) {
   ends_until(at_ns, std::numeric_limits<std::int64_t>::max());
   bool detached = (s.flags[span] & kSpanDetached) != 0;
   if (!detached) {
-    const auto above = std::find_if(stack_.rbegin(), stack_.rend(),
-                                    [&](const Open& open) { return open.span == parent; });
-    const bool known = parent == kNone || above != stack_.rend();
-    if (known) ends_until(at_ns, parent == kNone ? kNobody : std::int64_t{above->place});
+    if (parent == kNone) {
+      ends_until(at_ns, kNobody);
+    } else {
+      const auto above = std::find_if(stack_.rbegin(), stack_.rend(),
+                                      [&](const Open& open) { return open.span == parent; });
+      if (above != stack_.rend()) ends_until(at_ns, above->place);
+    }
     const std::uint32_t top = stack_.empty() ? kNone : stack_.back().span;
     detached = top != parent;
     made_detached_[span] = detached;
@@ -189,6 +192,7 @@ void LaneEncoder::losses(std::uint32_t track) {
   const TrackInfo& info = trace_.tracks[track];
   std::uint64_t told = 0;
   for (const Gap& gap : trace_.gaps) {
+    if (info.lost_spans == 0) break;
     if (gap.track != track) continue;
     put(0, gap.lost, gap.begin_ns, gap.end_ns);
     told += gap.lost;

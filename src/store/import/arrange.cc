@@ -182,8 +182,11 @@ class Arranger {
     std::vector<std::int64_t> times;
     for (const std::uint32_t e : events) times.push_back(raw_.events[e].at_ns);
     if (!times.empty()) last = std::max(last, times.back());
+    const auto unfinished = [&](const Slice& slice) {
+      return (raw_.spans[slice.span].flags & kSpanUnfinished) != 0;
+    };
     for (Slice& slice : slices) {
-      if ((raw_.spans[slice.span].flags & kSpanUnfinished) != 0) slice.end_ns = last;
+      if (unfinished(slice)) slice.end_ns = kOpenEnd;
     }
     const Nested nested = nest(std::move(slices), raw_.whole_microseconds ? kMicrosecondNs : 0);
     out_.trimmed += nested.trimmed;
@@ -194,7 +197,7 @@ class Arranger {
       for (std::size_t i = 0; i < level.slices.size(); ++i) {
         const Slice& slice = level.slices[i];
         RawSpan& s = raw_.spans[slice.span];
-        s.duration_ns = slice.end_ns - slice.begin_ns;
+        s.duration_ns = (unfinished(slice) ? last : slice.end_ns) - slice.begin_ns;
         const auto loose = static_cast<std::uint8_t>(level.loose ? kSpanDetached : 0);
         add_span(s, slice.span, place, s.flags | loose, level.parents[i]);
       }

@@ -13,7 +13,7 @@ namespace genscope::store {
 namespace {
 
 constexpr std::size_t kMaxTextBytes = 512;
-constexpr std::size_t kMaxArguments = 64;  // of one event; the rest is dropped
+constexpr std::size_t kMaxArguments = 48;  // of one event; a span of two must fit a chunk
 constexpr std::size_t kMaxDevices = 64;
 
 // A JSON number to an argument; false if it is none.

@@ -7,6 +7,9 @@ namespace genscope::store {
 namespace {
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMost = std::int64_t{1} << 57;  // four years: no sum overflows
+
+std::int64_t add(std::int64_t a, std::int64_t b) { return std::min(kMost, a + std::min(kMost, b)); }
 
 std::uint64_t join(std::vector<RawLink>& sources, const std::vector<RawLink>& work,
                    std::vector<RawSpan>& spans) {
@@ -61,20 +64,20 @@ void add_device_time(const std::vector<DeviceWork>& work, Trace& trace) {
     std::uint32_t span = w.launch;
     const std::uint32_t around = trace.spans.parent[span];
     if (w.by_call && around != kNone) span = around;
-    sum[span] += w.duration_ns;
+    sum[span] = add(sum[span], w.duration_ns);
     begin[span] = std::min(begin[span], w.begin_ns);
   }
   for (std::size_t i = spans; i-- > 0;) {
     const std::uint32_t parent = trace.spans.parent[i];
     if (begin[i] == kNever || parent == kNone || parent >= i || !is_scoped(trace, i)) continue;
-    sum[parent] += sum[i];
+    sum[parent] = add(sum[parent], sum[i]);
     begin[parent] = std::min(begin[parent], begin[i]);
   }
   const std::vector<bool> repeated = within_same_name(trace);
   for (std::uint32_t i = 0; i < spans; ++i) {
     if (begin[i] == kNever || repeated[i]) continue;
     trace.device.span.push_back(i);
-    trace.device.duration_ns.push_back(std::min(sum[i], std::int64_t{1} << 57));
+    trace.device.duration_ns.push_back(sum[i]);
     trace.device.begin_ns.push_back(begin[i]);
   }
 }

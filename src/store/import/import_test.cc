@@ -99,6 +99,18 @@ TEST(Import, BeginAndEndAreAStackPerThread) {
               (std::map<std::string, std::string>{{"x", "1"}, {"y", "2"}}));
 }
 
+TEST(Import, WhatNeverEndsHoldsAllThatComesLater) {
+  const Trace t = imported(R"([
+    {"ph":"X","name":"x","pid":1,"tid":1,"ts":0,"dur":2},
+    {"ph":"B","name":"open","pid":1,"tid":1,"ts":5},
+    {"ph":"X","name":"y","pid":1,"tid":1,"ts":7,"dur":3},
+    {"ph":"B","name":"at the end","pid":1,"tid":1,"ts":10},
+    {"ph":"X","name":"z","pid":1,"tid":1,"ts":10,"dur":0}])")
+                      .trace;
+  EXPECT_THAT(spans(t), ElementsAre("//x [0+2000]", "//open [5000+5000]", "/open/y [7000+3000]",
+                                    "/open/at the end [10000+0]", "/at the end/z [10000+0]"));
+}
+
 TEST(Import, AsyncEventsAreJoinedByCategoryAndId) {
   const Trace t = imported(R"([
     {"ph":"b","cat":"net","id":1,"name":"request","pid":1,"tid":1,"ts":0},

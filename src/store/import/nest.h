@@ -8,6 +8,9 @@
 
 namespace genscope::store {
 
+// The end of a slice that has none: it holds all that begins later. Larger than any time.
+inline constexpr std::int64_t kOpenEnd = std::int64_t{1} << 62;
+
 struct Slice {
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
