@@ -19,6 +19,7 @@ set(THREADS_PREFER_PTHREAD_FLAG ON)
 genscope_find(Threads)
 genscope_find(fmt)
 genscope_find(yaml-cpp)
+genscope_find(ZLIB)
 genscope_find(nlohmann_json PRIVATE)
 # zstd is linked by plain name, for not every system has a CMake package of it; xxhash is
 # used header only (XXH_INLINE_ALL).

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,14 @@ Result<Run> read_run(const std::string& path);
 // One trace file (.gst), with its later segments and its live buffers if they are beside it.
 Result<Trace> read_trace(const std::string& path);
 
+// Makes a closed trace file of `trace`; read_trace gives the same Trace back. Kept are all columns,
+// the process and Integrity::notes. Not kept: the counts in `integrity`, which tell how whole a
+// file is and are found out anew; kSpanClipped; names beyond 255 bytes and texts beyond 512.
+// Spans must be in the order that SpanColumns says, else they are put into it; a scoped span that
+// does not lie within its parent on its track's stack becomes a detached one.
+// `path` appears when the file is whole. Name it trace-<anything>.gst for read_run to find it.
+Status write_trace(const Trace& trace, const std::string& path);
+
 // --- the manifest, for a program that runs another one
 
 struct RunRequest {
@@ -35,6 +44,47 @@ struct RunRequest {
 Result<std::string> create_run(const RunRequest& request);
 // Adds to run.json how the command ended. Other keys stay.
 Status finish_run(const std::string& path, int exit_code);
+
+// --- importing what others recorded
+
+struct ImportOptions {
+  // Against files that inflate without end: how much JSON may come out of gzip, in all and as a
+  // multiple of what went in (past the first 64 MiB; traces reach some 40).
+  std::uint64_t max_bytes = std::uint64_t{64} << 30;
+  std::uint64_t max_ratio = 200;
+  // Events that are kept; reading stops after them. An event takes some 100 to 300 bytes.
+  std::uint64_t max_events = 200'000'000;
+  // Called after each block with the bytes of the file that are read and all of them (0: not
+  // known); false stops the reading, and what was read is the result.
+  std::function<bool(std::uint64_t done, std::uint64_t all)> progress;
+};
+
+struct ImportSummary {
+  std::uint64_t json_bytes = 0;       // decompressed
+  std::uint64_t events = 0;           // that became something
+  std::uint64_t malformed = 0;        // skipped
+  std::uint64_t repaired = 0;         // strings that were not quite JSON: kept
+  std::uint64_t flows = 0;            // arrows between events: dropped
+  std::uint64_t other = 0;            // events of kinds that a Trace has no place for: dropped
+  std::uint64_t unmatched_ends = 0;   // dropped
+  std::uint64_t unfinished = 0;       // begun and never ended: kept, flagged
+  std::uint64_t overlaps = 0;         // spans that went to a track beside their thread's
+  std::uint64_t trimmed = 0;          // spans cut by up to 1 us to lie within their parent
+  std::uint64_t linked = 0;           // device work whose launch was found
+  std::uint64_t unlinked = 0;         // and not found
+  bool truncated = false;             // the file was cut off or damaged
+  bool stopped = false;               // by max_events or `progress`
+  std::vector<std::string> problems;  // the first few, each with its offset
+};
+
+struct Imported {
+  Trace trace;
+  ImportSummary summary;
+};
+
+// A Chrome trace (JSON, or gzip of it), also as the PyTorch profiler writes it. Memory is bounded
+// by the events that are kept, not by the file. docs/import.md tells what becomes what.
+Result<Imported> import_chrome_trace(const std::string& path, const ImportOptions& options = {});
 
 // --- following a run in progress
 

@@ -64,6 +64,15 @@ std::uint32_t LaneDecoder::named_track(std::uint32_t site) {
   return it->second;
 }
 
+std::uint32_t LaneDecoder::text(std::string_view text) {
+  std::uint32_t& place = recent_texts_[std::hash<std::string_view>{}(text) % recent_texts_.size()];
+  if (place == kNone || trace_.texts[place] != text) {
+    place = static_cast<std::uint32_t>(trace_.texts.size());
+    trace_.texts.emplace_back(text);
+  }
+  return place;
+}
+
 void LaneDecoder::argument(std::uint64_t word, std::span<const std::uint64_t> payload) {
   PendingArg arg;
   arg.owner = owner_id_;
@@ -75,8 +84,7 @@ void LaneDecoder::argument(std::uint64_t word, std::span<const std::uint64_t> pa
     arg.type = static_cast<ArgType>(low_of(word) >> 32);
     const std::uint64_t bytes = word & 0xFFFFFFFF;
     if (arg.type == ArgType::text) {
-      arg.bits = trace_.texts.size();
-      trace_.texts.emplace_back(reinterpret_cast<const char*>(payload.data()), bytes);
+      arg.bits = text({reinterpret_cast<const char*>(payload.data()), bytes});
     } else if (bytes == 8 && arg.type <= ArgType::boolean) {
       arg.bits = payload[0];
     } else {

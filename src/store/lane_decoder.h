@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -71,7 +72,11 @@ struct References {
 class LaneDecoder {
  public:
   LaneDecoder(Trace& trace, References& references, NameIndex& names, ClockMap& clock)
-      : trace_(trace), refs_(references), names_(names), clock_(clock) {}
+      : trace_(trace),
+        refs_(references),
+        names_(names),
+        clock_(clock),
+        recent_texts_(4096, kNone) {}
 
   // All chunks of one lane, in order. `track` is the lane's row.
   void decode(std::span<const Chunk> chunks, std::uint32_t track);
@@ -95,6 +100,8 @@ class LaneDecoder {
   void lost(std::uint64_t word, std::span<const std::uint64_t> payload);
   std::int64_t time(std::uint64_t tick) noexcept;
   std::uint32_t named_track(std::uint32_t site);
+  // An index of Trace::texts; a text that came lately is not stored again.
+  std::uint32_t text(std::string_view text);
 
   Trace& trace_;
   References& refs_;
@@ -104,6 +111,7 @@ class LaneDecoder {
   std::vector<trace::OpenSpan> open_list_;
   std::vector<Open> stack_;
   std::unordered_map<std::uint32_t, std::uint32_t> track_of_site_;
+  std::vector<std::uint32_t> recent_texts_;  // by hash
 
   std::uint32_t track_ = 0;
   std::uint32_t next_seq_ = 0;

@@ -19,6 +19,7 @@ struct Header {
   base::ClockSnapshot started;
   double ticks_per_second = 1e9;
   bool keep_newest = false;
+  std::vector<std::string> notes;  // of whoever made the file from something else
 };
 
 Header parse_process(const std::string& text) {
@@ -40,6 +41,7 @@ Header parse_process(const std::string& text) {
   header.started.realtime_ns = json.integer("started_unix_ns");
   header.ticks_per_second = json.number("ticks_per_second", 1e9);
   header.keep_newest = json.flag("keep_newest");
+  header.notes = json.texts("notes");
   return header;
 }
 
@@ -79,6 +81,7 @@ void add_losses(const TraceBytes& bytes, const Definitions& definitions,
 
 void add_notes(const TraceBytes& bytes, const Header& header, Trace& trace) {
   Integrity& in = trace.integrity;
+  in.notes = header.notes;
   const auto note = [&](std::string text) { in.notes.push_back(std::move(text)); };
   const auto count = [](std::uint64_t n, const char* thing) {
     return std::to_string(n) + " " + thing + (n == 1 ? "" : "s");
