@@ -21,13 +21,13 @@ namespace {
 
 using namespace bench;
 
-struct Cost {
+struct Spent {
   double cpu_seconds = 0;
   double peak_bytes = 0;
   bool worked = false;
 };
 
-Cost in_child(const std::function<bool()>& body) {
+Spent in_child(const std::function<bool()>& body) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(body() ? 0 : 1);
   int status = 0;
@@ -36,7 +36,7 @@ Cost in_child(const std::function<bool()>& body) {
   const auto seconds = [](const timeval& t) {
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
   };
-  Cost cost;
+  Spent cost;
   cost.cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
   cost.peak_bytes = static_cast<double>(usage.ru_maxrss) * 1024;
   cost.worked = WIFEXITED(status) && WEXITSTATUS(status) == 0;
@@ -73,7 +73,7 @@ int main(int argc, char** argv) {
   const auto measure = [&](const std::function<bool()>& body, double& peak) {
     std::vector<double> rates, peaks;
     for (int i = 0; i < repetitions; ++i) {
-      const Cost cost = in_child(body);
+      const Spent cost = in_child(body);
       if (!cost.worked) return 0.0;
       rates.push_back(mb / cost.cpu_seconds);
       peaks.push_back(cost.peak_bytes);

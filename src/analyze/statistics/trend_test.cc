@@ -149,8 +149,9 @@ TEST(Trend, OfManyPointsIsFiniteWhateverTheirShape) {
     tiny[i] = 1e-308 * unit();
     far[i] = 1.7e18 + 1e8 * x[i];
   }
-  for (const auto* const place : {&x, &logs, &far}) {
-    for (const auto* const values : {&logs, &step, &stairs, &huge, &tiny, &x}) {
+  using Columns = std::initializer_list<const std::vector<double>*>;
+  for (const auto* const place : Columns{&x, &logs, &far}) {
+    for (const auto* const values : Columns{&logs, &step, &stairs, &huge, &tiny, &x}) {
       if (place == &logs && values == &huge) continue;  // slopes beyond a double
       const auto t = trend(*place, *values);
       ASSERT_TRUE(t);
