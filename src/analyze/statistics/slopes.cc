@@ -43,13 +43,19 @@ double next_up(double value) noexcept {
   return std::nextafter(value, std::numeric_limits<double>::infinity());
 }
 
-// y - slope x of each point, from the first one; divided by |slope| where it would overflow.
+// What to measure from: of values on one side of 0, the nearest to it. Then those with a large
+// offset gain digits, and none loses any.
+double origin_of(double least, double most) noexcept {
+  return least > 0 ? least : most < 0 ? most : 0;
+}
+
+// y - slope x of each point; divided by |slope| where it would overflow.
 class Residual {
  public:
-  Residual(std::span<const Point> points, double slope) noexcept
-      : origin_(points.front()), slope_(slope) {
-    const double range = points.back().x - origin_.x;
-    if (std::fabs(slope) > 1 && !(std::fabs(slope) * range < 1e300)) {
+  Residual(std::span<const Point> points, const Point& origin, double slope) noexcept
+      : origin_(origin), slope_(slope) {
+    const double reach = std::max(points.back().x - origin.x, origin.x - points.front().x);
+    if (std::fabs(slope) > 1 && !(std::fabs(slope) * reach < 1e300)) {
       divisor_ = std::fabs(slope);
       slope_ = std::copysign(1.0, slope);
     }
@@ -68,7 +74,11 @@ constexpr double kMost = std::numeric_limits<double>::max();  // of a bracket wi
 }  // namespace
 
 Slopes::Slopes(std::span<const Point> points, std::uint64_t count)
-    : points_(points), count_(count) {}
+    : points_(points), count_(count) {
+  const auto [least, most] = std::minmax_element(
+      points.begin(), points.end(), [](const Point& a, const Point& b) { return a.y < b.y; });
+  origin_ = {origin_of(points.front().x, points.back().x), origin_of(least->y, most->y)};
+}
 
 std::vector<double> Slopes::at(std::span<const std::uint64_t> places) {
   std::vector<double> found;
@@ -113,7 +123,7 @@ void Slopes::draw_sample() {
 }
 
 Slopes::Counts Slopes::count(double slope) {
-  const Residual residual(points_, slope);
+  const Residual residual(points_, origin_, slope);
   residuals_.resize(points_.size());
   std::uint64_t same_x = 0, run = 0;  // pairs of equal x and residual
   for (std::size_t i = 0; i < points_.size(); ++i) {
@@ -236,7 +246,7 @@ void Slopes::list(const Bracket& bracket) {
     double at_low, at_high;
     std::size_t point;
   };
-  const Residual at_low(points_, bracket.low), at_high(points_, bracket.high);
+  const Residual at_low(points_, origin_, bracket.low), at_high(points_, origin_, bracket.high);
   std::vector<Ranked> ranked(points_.size());
   double place = 0;  // equal for equal x
   for (std::size_t i = 0; i < points_.size(); ++i) {

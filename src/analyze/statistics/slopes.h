@@ -52,6 +52,7 @@ class Slopes {
 
   std::span<const Point> points_;
   std::uint64_t count_;
+  Point origin_;                             // of residuals
   std::vector<double> sample_;               // slopes of random pairs, sorted
   std::vector<Counts> known_;                // what was counted, for the next place
   std::vector<double> residuals_, scratch_;  // of count()
