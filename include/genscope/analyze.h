@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <genscope/generation.h>
+#include <genscope/resources.h>
 #include <genscope/telemetry.h>
 #include <genscope/trace.h>
 
@@ -38,15 +40,6 @@ struct StageRow {
   // Of all devices while these spans ran; absent without energy readings, for kinds that are too
   // many and short, and for rows shorter than three readings. Rows that overlap share it.
   std::optional<double> energy_joules;
-};
-
-// The finished steps (kind step) of the run, in order of time.
-struct StepSummary {
-  std::uint64_t count = 0;
-  std::int64_t first_ns = 0;                        // of the step that began first
-  std::int64_t p50_ns = 0, p95_ns = 0, max_ns = 0;  // of all steps
-  std::int64_t rest_p50_ns = 0;  // median of all but the first; 0 with fewer than 2 steps
-  double first_ratio = 0;        // first_ns / rest_p50_ns; 0 if that is 0
 };
 
 // A thread or named track that recorded or lost something.
@@ -87,9 +80,20 @@ struct Analysis {
   // By kind in the order of SpanKind (none last), then by total_ns, largest first, then by name.
   std::vector<StageRow> stages;
   StepSummary steps;
+  DiffusionSummary diffusion;
+  TrainingSummary training;
+  RequestSummary requests;
+  MultimodalSummary multimodal;
+  std::vector<Bottleneck> bottlenecks;  // largest share first
+  std::optional<StreamingSummary> streaming;
+  std::vector<LayerRow> layers;  // largest total first
+  std::optional<CacheSummary> cache;
+  std::optional<MemoryEvents> memory_events;
+  std::vector<ModelRow> models;  // as the program named them
   std::vector<TrackRow> tracks;
   std::vector<CounterRow> counters;  // the user's, by name
   Telemetry telemetry;               // what probes sampled
+  Resources resources;               // of stages and steps, from telemetry and device spans
   RecorderSummary recorder;
 };
 

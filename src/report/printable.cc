@@ -95,6 +95,16 @@ std::string wrap(std::string_view text, std::size_t limit) {
   return out + line;
 }
 
+std::string markdown_text(std::string_view printable) {
+  constexpr std::string_view kMarkup = "\\`*_[]<>|~&#$";
+  std::string out;
+  for (const char c : printable) {
+    if (kMarkup.find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
 std::string csv_field(std::string_view text) {
   std::string field = printable(text, Lines::keep);
   if (field.find_first_of(",\"\r\n") == std::string::npos) return field;

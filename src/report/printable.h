@@ -27,6 +27,9 @@ std::string shorten(std::string_view text, std::size_t limit);
 // lines after the first are indented by two.
 std::string wrap(std::string_view text, std::size_t limit);
 
+// Printable text for Markdown: what would be markup, a cell's border or HTML is escaped.
+std::string markdown_text(std::string_view printable);
+
 // A field of a CSV file as in RFC 4180: quoted when it must be, quotes doubled.
 std::string csv_field(std::string_view text);
 

@@ -60,5 +60,11 @@ TEST(Printable, CommandLineQuotesWords) {
             "python gen.py 'a b' '' 'it'\\''s'");
 }
 
+TEST(Printable, MarkdownHasNoMarkupOfOthers) {
+  EXPECT_EQ(markdown_text("vae_decode"), "vae\\_decode");
+  EXPECT_EQ(markdown_text("a|b <img src=x> [l](u) `c`"),
+            "a\\|b \\<img src=x\\> \\[l\\](u) \\`c\\`");
+}
+
 }  // namespace
 }  // namespace genscope::report

@@ -79,4 +79,18 @@ std::string Table::render(std::size_t width, bool bold_titles) const {
   return out;
 }
 
+std::string Table::markdown() const {
+  std::string titles = "|", rule = "|", body;
+  for (const Column& column : columns_) {
+    titles += " " + column.title + " |";
+    rule += column.left ? "---|" : "---:|";
+  }
+  for (const auto& row : rows_) {
+    body += "|";
+    for (const std::string& cell : row) body += " " + markdown_text(cell) + " |";
+    body += "\n";
+  }
+  return titles + "\n" + rule + "\n" + body;
+}
+
 }  // namespace genscope::report

@@ -29,6 +29,9 @@ class Table {
   // that cannot be dropped need more. `bold_titles` wraps the titles in ANSI bold.
   std::string render(std::size_t width, bool bold_titles) const;
 
+  // All columns as a Markdown table; cells are escaped, titles are taken as they are.
+  std::string markdown() const;
+
  private:
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;

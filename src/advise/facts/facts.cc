@@ -1,32 +1,12 @@
-#include <bit>
-#include <limits>
 #include <string>
 
 #include "advise/facts/parts.h"
+#include "trace/arguments.h"
 
 namespace genscope::advice {
 
 std::optional<FactValue> argument(const Trace& trace, std::size_t span, std::string_view key) {
-  const ArgColumns& args = trace.span_args;
-  const auto range = std::equal_range(args.owner.begin(), args.owner.end(), span);
-  for (auto it = range.first; it != range.second; ++it) {
-    const auto i = static_cast<std::size_t>(it - args.owner.begin());
-    if (trace.names[args.key[i]].text != key) continue;
-    const std::uint64_t bits = args.bits[i];
-    switch (args.type[i]) {
-      case ArgType::int64:
-        return static_cast<double>(static_cast<std::int64_t>(bits));
-      case ArgType::uint64:
-        return static_cast<double>(bits);
-      case ArgType::float64:
-        return std::bit_cast<double>(bits);
-      case ArgType::boolean:
-        return bits != 0;
-      case ArgType::text:
-        if (bits < trace.texts.size()) return trace.texts[bits];
-    }
-  }
-  return std::nullopt;
+  return trace::argument(trace, trace.span_args, span, key);
 }
 
 Readings readings(const Run& run, const Analysis& analysis, std::string_view entity,

@@ -1,8 +1,9 @@
-// What the program says in the arguments of its spans.
+// What the program says in the arguments of its spans and of its event "config".
 #include <set>
 
 #include "advise/fact_names.h"
 #include "advise/facts/parts.h"
+#include "analyze/settings.h"
 
 namespace genscope::advice {
 namespace {
@@ -71,21 +72,14 @@ void load_facts(const Run& run, Facts& facts) {
 }
 
 void given_facts(const Run& run, Facts& facts) {
-  for (const Trace& trace : run.traces) {
-    const ArgColumns& args = trace.span_args;
-    for (std::size_t i = 0; i < args.size(); ++i) {
-      if (trace.kind(args.owner[i]) != SpanKind::session) continue;
-      const std::string& key = trace.names[args.key[i]].text;
-      const std::string fact = fact_called(key);
-      if (fact.empty()) continue;
-      const std::optional<FactValue> value = argument(trace, args.owner[i], key);
-      if (!value) continue;
-      if (fits(find_fact(fact)->type, *value)) {
-        facts.set(fact, *value);
-      } else {
-        facts.set_missing(
-            fact, "the program gave it, but not as " + std::string(name(find_fact(fact)->type)));
-      }
+  for (const auto& [key, value] : analysis::settings_of(run)) {
+    const std::string fact = fact_called(key);
+    if (fact.empty()) continue;
+    if (fits(find_fact(fact)->type, value)) {
+      facts.set(fact, value);
+    } else {
+      facts.set_missing(
+          fact, "the program gave it, but not as " + std::string(name(find_fact(fact)->type)));
     }
   }
 }

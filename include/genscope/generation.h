@@ -1,0 +1,148 @@
+// Generation: what the steps, blocks, epochs and events of a run add up to. Part of analyze.h,
+// which includes this. docs/analysis.md says which names and arguments these are read from.
+//
+// An optional that is empty was not measured, or there was too little of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <genscope/trace.h>
+
+namespace genscope {
+
+// A robust slope and its 95 % interval (Theil-Sen, genscope/statistics.h).
+struct Slope {
+  double value = 0, low = 0, high = 0;
+  bool flat() const noexcept { return low <= 0 && high >= 0; }
+};
+
+struct StepOutlier {
+  std::uint64_t index = 0;  // in the order of time, from 0
+  std::int64_t duration_ns = 0;
+  double ratio = 0;  // over the median of the steady steps
+};
+
+// The finished steps (kind step) of the run, in order of time.
+struct StepSummary {
+  // Longer than this times the median of the steady steps: an outlier.
+  static constexpr double kOutlierRatio = 2.5;
+  // Longest over shortest steady step above this: high variance (document 004).
+  static constexpr double kVarianceRatio = 2.0;
+
+  std::uint64_t count = 0;
+  std::int64_t first_ns = 0;                        // of the step that began first
+  std::int64_t p50_ns = 0, p95_ns = 0, max_ns = 0;  // of all steps
+  std::int64_t rest_p50_ns = 0;  // median of all but the first; 0 with fewer than 2 steps
+  double first_ratio = 0;        // first_ns / rest_p50_ns; 0 if that is 0
+
+  // Warm-up is split off and told apart: of each loop (steps under one parent) the leading steps
+  // that are slower than the rest, two at most. The next figures are of the others.
+  std::uint64_t warmup_count = 0;
+  std::int64_t warmup_ns = 0;  // time of the warm-up steps
+  std::uint64_t steady_count = 0;
+  std::optional<std::int64_t> steady_min_ns, steady_p50_ns, steady_p95_ns, steady_max_ns;
+  std::optional<double> steady_cv;             // standard deviation over mean
+  std::optional<Slope> trend_percent_per_100;  // of the steady steps, % of their median
+  std::optional<double> variance_ratio;        // longest over shortest steady step
+  bool high_variance = false;
+  std::uint64_t outlier_count = 0;
+  std::vector<StepOutlier> outliers;  // the worst 100, in the order of time
+};
+
+// Video and diffusion. Frames are counted once per block, however many steps made it.
+struct DiffusionSummary {
+  std::uint64_t blocks = 0;  // finished spans of kind block
+  std::optional<std::uint64_t> frames;
+  std::optional<double> frames_per_second, blocks_per_second, steps_per_second;
+  std::optional<double> frames_per_block;
+  std::optional<std::int64_t> block_p50_ns, block_max_ns;
+  std::optional<std::int64_t> first_block_ns;  // from the begin of the run to its end
+  std::optional<double> first_block_ratio;     // first_block_ns over the median of the others
+  std::optional<double> timestep_first, timestep_last;
+  std::optional<double> guidance_min, guidance_max;
+  std::optional<double> block_memory_peak_bytes;
+};
+
+// Batches and epochs of a training loop: over the whole run, and epoch by epoch.
+struct BatchFigures {
+  std::uint64_t count = 0;  // finished
+  std::uint64_t failed = 0;
+  std::int64_t total_ns = 0, min_ns = 0, p50_ns = 0, max_ns = 0;
+  double mean_ns = 0;
+  std::optional<double> first_loss, last_loss, min_loss;  // argument or counter "loss"
+};
+struct EpochRow {
+  std::uint64_t index = 0;  // its argument, else its place
+  std::int64_t duration_ns = 0;
+  bool failed = false;
+  BatchFigures batches;
+};
+struct TrainingSummary {
+  BatchFigures batches;          // of the whole run, in an epoch or not
+  std::vector<EpochRow> epochs;  // in the order of time
+  std::optional<double> variance_ratio;
+  bool high_variance = false;
+  std::optional<double> input_wait_share;  // of the time of the batches
+};
+
+// A stage, or a layer, that takes much of the run's time, by self time: shares add up.
+struct Bottleneck {
+  std::string name;
+  SpanKind kind = SpanKind::stage;
+  double share = 0;
+  std::string threshold;  // "over 50% (bottleneck)", "over 30%", "over 20% (consider)"
+};
+inline constexpr double kBottleneckShare = 0.5;  // document 004
+inline constexpr double kConsiderShare = 0.2;    // document 004
+inline constexpr double kStageHeavyShare = 0.3;  // document 002, stages and layers
+
+// Document 002's recorders: streaming, layers, caches, memory events, models.
+struct StreamingSummary {
+  std::uint64_t events = 0, frames_sent = 0, frames_dropped = 0;
+  std::optional<double> drop_ratio;  // dropped / (sent + dropped)
+  std::optional<double> frames_per_second;
+  std::optional<double> encode_ms_mean, encode_ms_max, latency_ms_mean, latency_ms_max;
+  std::optional<double> buffer_mean, buffer_max;
+};
+struct LayerRow {
+  std::string name;
+  std::uint64_t count = 0;
+  std::int64_t total_ns = 0, max_ns = 0;
+  double mean_ns = 0;
+  double share = 0;  // of all layers' time
+  std::optional<double> parameters;
+};
+struct CacheSummary {
+  std::uint64_t hits = 0, misses = 0, evictions = 0;
+  std::optional<double> hit_ratio;  // of hits and misses: an eviction is no request
+  std::optional<double> size_last_bytes, evicted_bytes;
+};
+struct MemoryEvents {
+  std::uint64_t allocations = 0, frees = 0;
+  double allocated_bytes = 0, freed_bytes = 0;
+  std::optional<double> small_share;  // of the allocations: below 1 MiB
+};
+struct ModelRow {
+  std::string name, type;
+  double parameters = 0;
+};
+
+// Document 001: where a multimodal request spends its time.
+struct MultimodalSummary {
+  std::uint64_t text_calls = 0, image_calls = 0;
+  std::optional<double> text_ms_mean, image_ms_mean;  // per call that had the part
+  std::optional<double> text_share, image_share;      // of the run's time
+};
+
+// Requests, or the sessions of a run without requests: a failed one is no success.
+struct RequestSummary {
+  std::uint64_t count = 0;  // finished, failed ones included
+  std::uint64_t failed = 0;
+  std::optional<double> success_ratio;
+  std::optional<std::int64_t> p50_ns, p95_ns, max_ns;  // of those that did not fail
+};
+
+}  // namespace genscope
