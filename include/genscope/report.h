@@ -33,6 +33,8 @@ void report_text(const Run& run, const Analysis& analysis, const Advice& advice,
 // The same for a wiki, a pull request or a chat.
 void report_markdown(const Run& run, const Analysis& analysis, const Advice& advice,
                      const Sink& sink);
+// One self-contained file to open in a browser, offline: docs/page-data.md.
+void report_html(const Run& run, const Analysis& analysis, const Advice& advice, const Sink& sink);
 // `genscope.report/1`, see docs/report-json.md.
 void report_json(const Run& run, const Analysis& analysis, const Advice& advice, const Sink& sink);
 // The stage table, a row per name and kind, units in the column names; what is not known is empty.

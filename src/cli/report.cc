@@ -12,6 +12,14 @@
 namespace genscope::cli {
 namespace {
 
+// The format that the name of a file asks for.
+std::string format_of(const std::string& path) {
+  for (const char* const format : {"html", "json", "csv", "md"}) {
+    if (path.ends_with(std::string(".") + format)) return format;
+  }
+  return "text";
+}
+
 class Report final : public Command {
  public:
   const char* name() const override { return "report"; }
@@ -21,9 +29,10 @@ class Report final : public Command {
 
   void add_options(Options& options) override {
     options.add("RUN", run_, "", "Run directory, or one trace file").required();
-    options.add("-f,--format", format_, "FORMAT", "text, json, csv or md")
-        .one_of({"text", "json", "csv", "md"})
-        .show_default();
+    options
+        .add("-f,--format", format_, "FORMAT",
+             "text, html, json, csv or md; default: by the name of PATH, else text")
+        .one_of({"text", "html", "json", "csv", "md"});
     options.flag("--json", json_, "Short for --format json");
     options
         .add("-o,--output", output_, "PATH", "Write to this file, whole or not at all; - is stdout")
@@ -36,6 +45,7 @@ class Report final : public Command {
         .positive();
     options.footer(std::string("Examples:\n"
                                "  genscope report genscope-runs/20260101-120000-demo-4242\n"
+                               "  genscope report RUN -o report.html\n"
                                "  genscope report RUN -f json | jq '.stages[0]'\n"
                                "  genscope report RUN -f md >> notes.md\n"
                                "  genscope report RUN --spans -f csv -o spans.csv\n"
@@ -45,6 +55,7 @@ class Report final : public Command {
 
   Result<int> run(const Globals& globals) override {
     if (json_) format_ = "json";
+    if (format_.empty()) format_ = format_of(output_);
     const Result<genscope::Run> run = read_run(run_);
     if (!run) return run.error();
     const Analysis analysis = analyze(*run);
@@ -79,7 +90,9 @@ class Report final : public Command {
                      Output& output) const {
     const Sink sink = output.sink();
     const Advice advice = advise(facts_of(run, analysis));
-    if (format_ == "json") {
+    if (format_ == "html") {
+      report_html(run, analysis, advice, sink);
+    } else if (format_ == "json") {
       report_json(run, analysis, advice, sink);
     } else if (format_ == "md") {
       report_markdown(run, analysis, advice, sink);
@@ -91,7 +104,7 @@ class Report final : public Command {
   }
 
   std::string run_;
-  std::string format_ = "text";
+  std::string format_;  // empty: by the name of the output
   std::string output_ = "-";
   bool json_ = false;
   bool spans_ = false;

@@ -1,0 +1,68 @@
+#include "report/page/selection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace genscope::report {
+namespace {
+
+constexpr std::array kBuckets = {512, 4096, 32768};
+
+}  // namespace
+
+Selection select_spans(const Run& run, std::uint64_t most) {
+  std::uint64_t all = 0;
+  for (const Trace& trace : run.traces) all += trace.spans.size();
+  if (all <= most) return {};
+  std::vector<std::int64_t> durations;
+  durations.reserve(all);
+  for (const Trace& trace : run.traces) {
+    durations.insert(durations.end(), trace.spans.duration_ns.begin(),
+                     trace.spans.duration_ns.end());
+  }
+  const auto nth = durations.begin() + static_cast<std::ptrdiff_t>(all - most);
+  std::nth_element(durations.begin(), nth, durations.end());
+  return {std::max<std::int64_t>(*nth + 1, 1)};  // of equally long ones none, rather than all
+}
+
+Density::Density(std::int64_t wall_ns) {
+  for (const int buckets : kBuckets) {
+    Level level;
+    level.bucket_ns = std::max<std::int64_t>(wall_ns / buckets + 1, 1);
+    level.count.resize(static_cast<std::size_t>(buckets));
+    level.busy_ns.resize(static_cast<std::size_t>(buckets));
+    levels_.push_back(std::move(level));
+  }
+}
+
+void Density::add(std::int64_t begin_ns, std::int64_t duration_ns) {
+  spans_ += 1;
+  for (Level& level : levels_) {
+    const auto last = static_cast<std::int64_t>(level.count.size()) - 1;
+    const std::int64_t bucket = std::clamp<std::int64_t>(begin_ns / level.bucket_ns, 0, last);
+    const auto i = static_cast<std::size_t>(bucket);
+    level.count[i] += 1;
+    level.busy_ns[i] += static_cast<double>(std::max<std::int64_t>(duration_ns, 0));
+  }
+}
+
+std::string Density::json(Blobs& blobs, std::int64_t below_ns) const {
+  if (spans_ == 0) return "null";
+  constexpr double kFull = 65535;
+  std::string levels;
+  for (const Level& level : levels_) {
+    std::vector<std::uint16_t> busy;
+    for (const double ns : level.busy_ns) {
+      busy.push_back(static_cast<std::uint16_t>(
+          std::min(ns / static_cast<double>(level.bucket_ns), 1.0) * kFull));
+    }
+    levels += fmt::format(R"({}{{"bucket_ns":{},"count":{},"busy":{}}})", levels.empty() ? "" : ",",
+                          level.bucket_ns, blobs.add(std::span<const std::uint32_t>(level.count)),
+                          blobs.add(std::span<const std::uint16_t>(busy)));
+  }
+  return fmt::format(R"({{"spans":{},"below_ns":{},"levels":[{}]}})", spans_, below_ns, levels);
+}
+
+}  // namespace genscope::report
