@@ -147,10 +147,11 @@ void Connection::on_request(Trouble error) {
   busy = true;
   if (error == http::error::header_limit) return refuse(431, "the header is too large");
   if (error == http::error::body_limit) return refuse(413, "the body is too large");
-  if (error == beast::error::timeout || error == http::error::end_of_stream ||
-      error == http::error::partial_message || error == asio::error::operation_aborted ||
-      error.category() == asio::error::get_system_category() ||
-      error.category() == asio::error::get_misc_category()) {
+  // Whoever is gone, or took too long, gets no answer.
+  const bool of_http =
+      error.category() == http::make_error_code(http::error::bad_target).category();
+  if (error == http::error::end_of_stream || error == http::error::partial_message ||
+      (error && !of_http)) {
     return close();
   }
   if (error) return refuse(400, "this is not HTTP");

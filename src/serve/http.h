@@ -27,7 +27,7 @@ struct HttpRequest {
 struct HttpResponse {
   int status = 200;
   std::string type = "text/plain; charset=utf-8";
-  std::string body;
+  std::string body = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
   std::string stream = {};  // not empty: the body begins an event stream of this channel
 };

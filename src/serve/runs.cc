@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <filesystem>
 
 #include <genscope/store.h>
@@ -19,6 +20,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Whether the process of "trace-<pid>-<n>.gst" is there: on another host it cannot be asked.
+bool recorder_lives(std::string_view file) {
+  constexpr std::string_view kPrefix = "trace-";
+  if (!file.starts_with(kPrefix)) return false;
+  file.remove_prefix(kPrefix.size());
+  int pid = 0;
+  const auto [end, error] = std::from_chars(file.data(), file.data() + file.size(), pid);
+  if (error != std::errc() || pid <= 0) return false;
+  return kill(pid, 0) == 0 || errno == EPERM;
+}
+
 std::optional<RunEntry> entry_of(const fs::path& path) {
   std::error_code error;
   const Result<std::string> text = base::read_file((path / "run.json").string());
@@ -31,15 +43,14 @@ std::optional<RunEntry> entry_of(const fs::path& path) {
   entry.name = manifest.text("name");
   entry.started_unix_ns = manifest.integer("started_unix_ns");
   if (manifest.has("exit_code")) entry.exit_code = static_cast<int>(manifest.integer("exit_code"));
-  bool live = false;
+  bool alive = false;
   for (const fs::directory_entry& file : fs::directory_iterator(path, error)) {
-    const std::string name = file.path().filename().string();
-    live |= file.path().extension() == ".live";
     if (file.path().extension() != ".gst") continue;
+    alive |= recorder_lives(file.path().filename().string());
     entry.traces += 1;
     entry.bytes += file.is_regular_file(error) ? file.file_size(error) : 0;
   }
-  entry.in_progress = live && !entry.exit_code;
+  entry.in_progress = alive && !entry.exit_code;
   return entry;
 }
 
