@@ -4,6 +4,7 @@
 
 #include "analyze/clocks.h"
 #include "analyze/counters.h"
+#include "analyze/resources/resources.h"
 #include "analyze/stages.h"
 #include "analyze/steps.h"
 #include "analyze/telemetry.h"
@@ -50,6 +51,7 @@ Analysis analyze(const Run& run) {
   analysis::add_stage_energy(run, rows, clocks, sampled.energies, result.stages);
   result.steps =
       analysis::summarize_steps(run, rows, clocks.offset_ns, durations.of(0, rows.step_rows()));
+  result.resources = analysis::summarize_resources(run, rows, clocks, sampled, result);
   result.clock_offset_ns = std::move(clocks.offset_ns);
   return result;
 }
