@@ -36,7 +36,8 @@ Steps find_steps(const Run& run, const Analysis& analysis);
 void stage_facts(const Run& run, const Analysis& analysis, Facts& facts);
 void step_facts(const Run& run, const Steps& steps, Facts& facts);
 void gpu_facts(const Run& run, const Analysis& analysis, const Steps& steps, Facts& facts);
-void host_facts(const Run& run, const Analysis& analysis, const Steps& steps, Facts& facts);
+void host_facts(const Analysis& analysis, Facts& facts);
+void resource_facts(const Run& run, const Analysis& analysis, const Steps& steps, Facts& facts);
 void load_facts(const Run& run, Facts& facts);
 // What the program itself says as arguments of its session: "set.offload", or just "offload".
 void given_facts(const Run& run, Facts& facts);
