@@ -9,6 +9,7 @@
 #include <genscope/report.h>
 
 #include "report/format.h"
+#include "report/resources_json.h"
 #include "report/telemetry_json.h"
 
 namespace genscope {
@@ -43,6 +44,7 @@ class JsonReport {
     out["allocators"] = report::allocators_json(telemetry, absent_);
     out["processes"] = report::processes_json(telemetry);
     out["telemetry_events"] = report::telemetry_events_json(telemetry);
+    out["resources"] = report::resources_json(analysis_.resources, absent_);
     out["findings"] = missing("findings", "this version of genscope has no advisor yet");
     out["threads"] = threads();
     out["counters"] = counters();

@@ -11,6 +11,7 @@
 #include "report/format.h"
 #include "report/integrity.h"
 #include "report/printable.h"
+#include "report/resources_text.h"
 #include "report/table.h"
 #include "report/telemetry_text.h"
 
@@ -42,6 +43,7 @@ class TextReport {
     stages();
     steps();
     if (stages_only_) return std::move(out_);
+    resources();
     tracks();
     counters();
     recorder();
@@ -161,6 +163,20 @@ class TextReport {
     }
     if (s.first_ratio > 0) text += fmt::format(", first ratio {:.3g}", s.first_ratio);
     sentence(text);
+  }
+
+  void resources() {
+    const auto put = [&](const char* title, const rep::Table& table) {
+      if (table.empty()) return;
+      heading(title);
+      out_ += table.render(width_, color_);
+    };
+    put("Use by stage", rep::stage_use_table(analysis_.resources));
+    put("GPU time", rep::device_time_table(analysis_.resources));
+    put("Kernels", rep::kernel_table(analysis_.resources));
+    const std::vector<std::string> sentences = rep::resource_sentences(analysis_.resources);
+    if (!sentences.empty()) line("");
+    for (const std::string& text : sentences) sentence(text);
   }
 
   void tracks() {

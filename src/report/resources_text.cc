@@ -1,0 +1,163 @@
+#include "report/resources_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/format.h"
+#include "report/printable.h"
+
+namespace genscope::report {
+namespace {
+
+// More than a person reads; JSON has all.
+constexpr std::size_t kMaxStages = 24;
+constexpr std::size_t kMaxKernels = 12;
+constexpr double kWorthASentence = 0.01;  // share of the readings with throttling
+
+std::string size_of(double value) {
+  return bytes(static_cast<std::uint64_t>(std::max(0.0, value)));
+}
+std::string cores(double value) { return fmt::format("{:.3g}", value); }
+std::string watts(double value) { return fmt::format("{:.3g} W", value); }
+std::string ratio(double value) { return percent(value); }
+
+std::string joules_of(double joules) {
+  if (joules < 3600) return fmt::format("{:.3g} J", joules);
+  return fmt::format("{:.3g} Wh", joules / 3600);
+}
+
+std::string show(const std::optional<double>& value, std::string (*format)(double)) {
+  return value ? format(*value) : "-";
+}
+
+bool has_figures(const StageUse& use) {
+  return use.cpu_cores.mean || use.rss_bytes.mean || use.gpu_busy_ratio.mean ||
+         use.gpu_memory_bytes.mean || use.gpu_power_watts.mean || use.energy_joules;
+}
+
+void add_growth(const Resources& resources, std::vector<std::string>& sentences) {
+  for (const MemoryGrowth& growth : resources.growth) {
+    if (!growth.leak) continue;
+    const Slope& slope = *growth.bytes_per_second;
+    std::string text = fmt::format(
+        "Memory of {} grows by {} a second ({} to {}), {} {}: a leak, or a cache that is never "
+        "full",
+        growth.what == "host" ? "the host" : printable(growth.what), size_of(slope.value),
+        size_of(slope.low), size_of(slope.high), percent(growth.growth_ratio.value_or(0)),
+        growth.stretch == "steady steps" ? "over the steady steps" : "after the first quarter");
+    if (!growth.stage.empty()) text += "; most of it in " + printable(growth.stage);
+    sentences.push_back(text + ".");
+  }
+}
+
+void add_energy(const Resources& resources, std::vector<std::string>& sentences) {
+  if (resources.energy.empty()) return;
+  std::string text = "Energy:";
+  double least = 1;
+  for (const EnergyPerUnit& row : resources.energy) {
+    text += fmt::format("{} {} per {} ({})", text.back() == ':' ? "" : ",",
+                        joules_of(row.joules_each), row.unit, count(row.count));
+    least = std::min(least, row.covered);
+  }
+  constexpr double kWhole = 0.99;
+  if (least < kWhole)
+    text += fmt::format("; readings cover {} of the time or more", percent(least));
+  sentences.push_back(text + ".");
+}
+
+void add_throttling(const Resources& resources, std::vector<std::string>& sentences) {
+  for (const ThrottleShare& row : resources.throttling) {
+    if (row.share < kWorthASentence) continue;
+    sentences.push_back(fmt::format("{}: held down ({}) in {} of {}.", printable(row.gpu),
+                                    row.cause, percent(row.share),
+                                    counted(row.samples, "reading", "readings")));
+  }
+}
+
+void add_utilisation(const Resources& resources, std::vector<std::string>& sentences) {
+  const Utilisation& u = resources.utilisation;
+  if (!u.mfu) {
+    // Who has no model or no GPU to judge does not ask for it.
+    if (!u.model.empty() && !u.hardware.empty()) {
+      sentences.push_back("Utilisation: " + printable(u.reason) + ".");
+    }
+    return;
+  }
+  std::string text = fmt::format("Utilisation: {} of the peak ({}), {:.3g} TFLOP/s",
+                                 percent(*u.mfu), u.band, u.tflops.value_or(0));
+  text += fmt::format("; {} on {} takes {} a step at least, bound by {}", printable(u.model),
+                      printable(u.hardware), duration(u.predicted_step_ns.value_or(0)), u.bound);
+  if (!u.note.empty()) text += "; " + printable(u.note);
+  sentences.push_back(text + ".");
+}
+
+}  // namespace
+
+Table stage_use_table(const Resources& resources) {
+  Table table({{"stage", true, 0},
+               {"CPU cores", false, 0},
+               {"memory max", false, 0},
+               {"GPU busy", false, 0},
+               {"GPU mem max", false, 0},
+               {"power", false, 1},
+               {"energy", false, 0},
+               {"covered", false, 2}});
+  std::size_t shown = 0;
+  for (const StageUse& use : resources.stages) {
+    if (!has_figures(use) || ++shown > kMaxStages) continue;
+    table.add({printable(use.name), show(use.cpu_cores.mean, cores),
+               show(use.rss_bytes.max, size_of), show(use.gpu_busy_ratio.mean, ratio),
+               show(use.gpu_memory_bytes.max, size_of), show(use.gpu_power_watts.mean, watts),
+               show(use.energy_joules, joules_of),
+               use.energy_joules ? percent(use.energy_covered) : "-"});
+  }
+  return table;
+}
+
+Table device_time_table(const Resources& resources) {
+  Table table({{"GPU", true, 0},
+               {"from first to last", false, 3},
+               {"busy", false, 0},
+               {"compute", false, 4},
+               {"comm", false, 2},
+               {"copies", false, 2},
+               {"exposed", false, 1},
+               {"host wait", false, 0},
+               {"kernel wait", false, 0},
+               {"other idle", false, 0},
+               {"kernels", false, 5}});
+  for (const DeviceTimeline& device : resources.devices) {
+    const auto all = static_cast<double>(device.end_ns - device.begin_ns);
+    const auto share = [&](std::int64_t ns) {
+      return all > 0 ? percent(static_cast<double>(ns) / all) : "-";
+    };
+    table.add({printable(device.device), duration(all), share(device.busy_ns),
+               share(device.compute_ns), share(device.communication_ns), share(device.copy_ns),
+               share(device.exposed_ns), share(device.idle_host_wait_ns),
+               share(device.idle_kernel_wait_ns), share(device.idle_other_ns),
+               count(device.kernels)});
+  }
+  return table;
+}
+
+Table kernel_table(const Resources& resources) {
+  Table table({{"kernel", true, 0}, {"stage", true, 0}, {"count", false, 0}, {"total", false, 0}});
+  for (std::size_t i = 0; i < std::min(resources.kernels.size(), kMaxKernels); ++i) {
+    const KernelRow& row = resources.kernels[i];
+    table.add({printable(row.name), row.stage.empty() ? "-" : printable(row.stage),
+               count(row.count), duration(row.total_ns, true)});
+  }
+  return table;
+}
+
+std::vector<std::string> resource_sentences(const Resources& resources) {
+  std::vector<std::string> sentences;
+  add_utilisation(resources, sentences);
+  add_energy(resources, sentences);
+  add_growth(resources, sentences);
+  add_throttling(resources, sentences);
+  return sentences;
+}
+
+}  // namespace genscope::report
