@@ -95,22 +95,43 @@ void add_utilisation(const Resources& resources, std::vector<std::string>& sente
 }  // namespace
 
 Table stage_use_table(const Resources& resources) {
-  Table table({{"stage", true, 0},
-               {"CPU cores", false, 0},
-               {"memory max", false, 0},
-               {"GPU busy", false, 0},
-               {"GPU mem max", false, 0},
-               {"power", false, 1},
-               {"energy", false, 0},
-               {"covered", false, 2}});
-  std::size_t shown = 0;
+  using Cell = std::string (*)(const StageUse&);
+  struct Column {
+    Table::Column head;
+    Cell cell;
+  };
+  const Column all[] = {
+      {{"CPU cores", false, 0}, [](const StageUse& u) { return show(u.cpu_cores.mean, cores); }},
+      {{"memory max", false, 0}, [](const StageUse& u) { return show(u.rss_bytes.max, size_of); }},
+      {{"GPU busy", false, 0},
+       [](const StageUse& u) { return show(u.gpu_busy_ratio.mean, ratio); }},
+      {{"GPU memory max", false, 0},
+       [](const StageUse& u) { return show(u.gpu_memory_bytes.max, size_of); }},
+      {{"power", false, 1}, [](const StageUse& u) { return show(u.gpu_power_watts.mean, watts); }},
+      {{"energy", false, 0}, [](const StageUse& u) { return show(u.energy_joules, joules_of); }},
+      {{"covered", false, 2},
+       [](const StageUse& u) {
+         return u.energy_joules ? percent(u.energy_covered) : std::string("-");
+       }},
+  };
+  std::vector<const StageUse*> rows;
   for (const StageUse& use : resources.stages) {
-    if (!has_figures(use) || ++shown > kMaxStages) continue;
-    table.add({printable(use.name), show(use.cpu_cores.mean, cores),
-               show(use.rss_bytes.max, size_of), show(use.gpu_busy_ratio.mean, ratio),
-               show(use.gpu_memory_bytes.max, size_of), show(use.gpu_power_watts.mean, watts),
-               show(use.energy_joules, joules_of),
-               use.energy_joules ? percent(use.energy_covered) : "-"});
+    if (has_figures(use) && rows.size() < kMaxStages) rows.push_back(&use);
+  }
+  std::vector<Table::Column> heads = {{"stage", true, 0}};
+  std::vector<Cell> cells;
+  for (const Column& column : all) {  // what nobody measured is no column
+    const bool any = std::any_of(rows.begin(), rows.end(),
+                                 [&](const StageUse* use) { return column.cell(*use) != "-"; });
+    if (!any) continue;
+    heads.push_back(column.head);
+    cells.push_back(column.cell);
+  }
+  Table table(std::move(heads));
+  for (const StageUse* use : rows) {
+    std::vector<std::string> row = {printable(use->name)};
+    for (const Cell cell : cells) row.push_back(cell(*use));
+    table.add(std::move(row));
   }
   return table;
 }

@@ -12,7 +12,8 @@
 namespace genscope::analysis {
 namespace {
 
-constexpr double kGapFactor = 2.5;          // of the usual distance of two readings
+constexpr double kGapFactor = 2.5;  // of the usual distance of two readings
+constexpr double kRateGapFactor = 10;
 constexpr std::string_view kTree = "tree";  // id of every watched tree
 
 constexpr std::array<std::string_view, kReads> kReadMetrics = {"cpu_ns",
@@ -256,7 +257,7 @@ Points combine(std::span<const Points* const> series, Combine how) {
 
 Points rate_of(const Points& counter) {
   Points rates;
-  const double longest = static_cast<double>(usual_distance(counter.at_ns)) * kGapFactor;
+  const double longest = static_cast<double>(usual_distance(counter.at_ns)) * kRateGapFactor;
   for (std::size_t i = 1; i < counter.at_ns.size(); ++i) {
     const std::int64_t distance = subtract(counter.at_ns[i], counter.at_ns[i - 1]);
     const double growth = counter.value[i] - counter.value[i - 1];

@@ -69,8 +69,9 @@ enum class Combine : std::uint8_t { sum, mean };
 // sum, or the mean, of those that have a value no older than 2.5 times that distance. So a device
 // that is lost stops to count soon after.
 Points combine(std::span<const Points* const> series, Combine how);
-// Growth of a counter per nanosecond, in the middle between two readings. Steps down and gaps
-// longer than 2.5 times the usual distance give none.
+// Growth of a counter per nanosecond, in the middle between two readings. Steps down give none. A
+// longer distance (probes slow down to keep to their budget) still tells a mean; beyond ten times
+// the usual it would say little of the stage in its middle, and gives none.
 Points rate_of(const Points& counter);
 
 }  // namespace genscope::analysis
