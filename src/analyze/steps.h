@@ -1,18 +1,13 @@
-// The steps of a run as one series: how the first compares with the rest.
+// The steps of a run as one series: the first against the rest, warm-up, and the steady ones.
 #pragma once
 
-#include <cstdint>
-#include <span>
+#include <genscope/generation.h>
 
-#include <genscope/analyze.h>
-
-#include "analyze/durations.h"
-#include "analyze/rows.h"
+#include "analyze/step_series.h"
 
 namespace genscope::analysis {
 
-// `durations`: of all finished steps. `clock_offset_ns`: as in Analysis.
-StepSummary summarize_steps(const Run& run, const RowTable& rows,
-                            std::span<const std::int64_t> clock_offset_ns, DurationSet durations);
+// Linear in the steps; 16 bytes a step while it works.
+StepSummary summarize_steps(const StepSeries& series);
 
 }  // namespace genscope::analysis
