@@ -161,6 +161,9 @@ struct RequestSummary {
   std::uint64_t count = 0;  // failed ones included; one that is still open is not counted
   std::uint64_t failed = 0;
   std::optional<double> success_ratio;
+  // Made by those that did not fail: their arguments `images`; a request that does not say makes
+  // one, a session that does not say is not counted.
+  std::optional<std::uint64_t> images;
   std::optional<std::int64_t> p50_ns, p95_ns, max_ns;  // of those that did not fail
 };
 

@@ -195,6 +195,7 @@ TEST(Requests, SessionsStandInWhereThereAreNone) {
   EXPECT_EQ(r.count, 2u);
   EXPECT_DOUBLE_EQ(r.success_ratio.value(), 1);
   EXPECT_EQ(r.max_ns, 300);
+  EXPECT_FALSE(r.images) << "a session may make any number";
 
   run.exit_code = 1;
   r = analyze(run).requests;
@@ -215,6 +216,16 @@ TEST(Requests, WhatAKillCutOffHasFailedAndWhatStillRunsHasNot) {
   EXPECT_EQ(r.failed, 1u);
   t.trace().integrity.in_progress = true;
   EXPECT_EQ(analyze(make_run(t.trace())).requests.failed, 0u);
+}
+
+TEST(Requests, MakeOneImageEachUnlessTheySay) {
+  TraceBuilder t;
+  t.span("a", SpanKind::request, 0, 100);
+  const auto many = t.span("b", SpanKind::request, 0, 100);
+  t.args(many, {{"images", 4}});
+  const auto failed = t.span("c", SpanKind::request, 0, 100, {.flags = kSpanFailed});
+  t.args(failed, {{"images", 8}});
+  EXPECT_EQ(analyze(make_run(t.trace())).requests.images, 5u);
 }
 
 TEST(Requests, AllFailedHaveNoTime) {

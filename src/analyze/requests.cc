@@ -1,18 +1,21 @@
 #include <algorithm>
 
 #include "analyze/generation.h"
+#include "analyze/keys.h"
 #include "analyze/percentile.h"
 #include "analyze/time.h"
 
 namespace genscope::analysis {
 namespace {
 
+struct Good {
+  Interval time;  // on the run's scale
+  std::optional<double> images;
+};
+
 struct Outcomes {
   std::uint64_t failed = 0;
-  std::vector<std::int64_t> good_ns;
-  // Of the ones that did not fail, the last to end.
-  std::int64_t last_end_ns = kEarliest;
-  std::size_t last_good = 0;  // index into good_ns
+  std::vector<Good> good;
 };
 
 void add_trace(const Trace& trace, std::int64_t offset, SpanKind kind, Outcomes& out) {
@@ -24,6 +27,7 @@ void add_trace(const Trace& trace, std::int64_t offset, SpanKind kind, Outcomes&
   }
   const bool died = !trace.integrity.closed && !trace.integrity.in_progress;
   const SpanColumns& spans = trace.spans;
+  ArgCursor args(trace, trace.span_args);
   for (std::size_t i = 0; any && i < spans.size(); ++i) {
     if (!wanted[spans.name[i]]) continue;
     const bool open = (spans.flags[i] & kSpanUnfinished) != 0;
@@ -32,12 +36,9 @@ void add_trace(const Trace& trace, std::int64_t offset, SpanKind kind, Outcomes&
       ++out.failed;
       continue;
     }
-    const Interval time = interval(add(spans.begin_ns[i], offset), spans.duration_ns[i]);
-    if (time.end >= out.last_end_ns) {
-      out.last_end_ns = time.end;
-      out.last_good = out.good_ns.size();
-    }
-    out.good_ns.push_back(time.length());
+    args.seek(i);
+    out.good.push_back(
+        {interval(add(spans.begin_ns[i], offset), spans.duration_ns[i]), args.amount(Key::images)});
   }
 }
 
@@ -49,30 +50,49 @@ Outcomes outcomes(const Run& run, const Clocks& clocks, SpanKind kind) {
   return out;
 }
 
+// A session cannot see the exception that ends its program; the exit code can. The one that ended
+// last is the one.
+void fail_last(Outcomes& sessions) {
+  if (sessions.failed > 0 || sessions.good.empty()) return;
+  sessions.good.erase(
+      std::max_element(sessions.good.begin(), sessions.good.end(),
+                       [](const Good& a, const Good& b) { return a.time.end < b.time.end; }));
+  sessions.failed = 1;
+}
+
+std::optional<std::uint64_t> images_of(const std::vector<Good>& good, bool sessions) {
+  double images = 0;
+  bool any = false;
+  for (const Good& one : good) {
+    any |= one.images || !sessions;
+    images += one.images.value_or(sessions ? 0 : 1);
+  }
+  constexpr double kMost = 1e18;
+  return any && images < kMost ? std::optional(static_cast<std::uint64_t>(images)) : std::nullopt;
+}
+
 }  // namespace
 
 RequestSummary summarize_requests(const Run& run, const Clocks& clocks) {
   RequestSummary summary;
   Outcomes all = outcomes(run, clocks, SpanKind::request);
-  if (all.failed + all.good_ns.size() == 0) {
+  if (all.failed + all.good.size() == 0) {
     summary.sessions = true;
     all = outcomes(run, clocks, SpanKind::session);
-    // A session cannot see the exception that ends its program; the exit code can.
-    if (run.exit_code.value_or(0) != 0 && all.failed == 0 && !all.good_ns.empty()) {
-      all.good_ns.erase(all.good_ns.begin() + static_cast<std::ptrdiff_t>(all.last_good));
-      all.failed = 1;
-    }
+    if (run.exit_code.value_or(0) != 0) fail_last(all);
   }
   summary.failed = all.failed;
-  summary.count = all.failed + all.good_ns.size();
+  summary.count = all.failed + all.good.size();
   if (summary.count == 0) return summary;
-  summary.success_ratio =
-      static_cast<double>(all.good_ns.size()) / static_cast<double>(summary.count);
-  if (all.good_ns.empty()) return summary;
-  std::sort(all.good_ns.begin(), all.good_ns.end());
-  summary.p50_ns = all.good_ns[nearest_rank(all.good_ns.size(), 50)];
-  summary.p95_ns = all.good_ns[nearest_rank(all.good_ns.size(), 95)];
-  summary.max_ns = all.good_ns.back();
+  summary.success_ratio = static_cast<double>(all.good.size()) / static_cast<double>(summary.count);
+  if (all.good.empty()) return summary;
+  summary.images = images_of(all.good, summary.sessions);
+  std::vector<std::int64_t> sorted;
+  for (const Good& one : all.good) sorted.push_back(one.time.length());
+  std::sort(sorted.begin(), sorted.end());
+  summary.p50_ns = sorted[nearest_rank(sorted.size(), 50)];
+  summary.p95_ns = sorted[nearest_rank(sorted.size(), 95)];
+  summary.max_ns = sorted.back();
   return summary;
 }
 
