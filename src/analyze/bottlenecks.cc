@@ -12,20 +12,26 @@ std::string_view threshold(double share) {
   return share > kConsiderShare ? "over 20% (consider)" : "";
 }
 
+// What a session or a request has to itself is time that nobody marked, or marked elsewhere: a
+// request hangs beside the threads' stacks, and knows those children only that name it.
+bool is_work(const StageRow& row) noexcept {
+  return row.kind != SpanKind::session && row.kind != SpanKind::request;
+}
+
 }  // namespace
 
 std::vector<Bottleneck> find_bottlenecks(const std::vector<StageRow>& stages, const Layers& layers,
                                          std::int64_t wall_ns) {
-  // A session's own time is what nobody marked. Threads that work at once have more time between
-  // them than the run took: then shares are of that, so that they add up to no more than 1.
+  // Threads that work at once have more time between them than the run took: then shares are of
+  // that, so that they add up to no more than 1.
   std::int64_t busy_ns = 0;
   for (const StageRow& row : stages) {
-    if (row.kind != SpanKind::session) busy_ns = add(busy_ns, row.self_ns);
+    if (is_work(row)) busy_ns = add(busy_ns, row.self_ns);
   }
   const auto whole = static_cast<double>(std::max(busy_ns, wall_ns));
   std::vector<Bottleneck> found;
   for (const StageRow& row : stages) {
-    if (row.kind == SpanKind::session || whole <= 0) continue;
+    if (!is_work(row) || whole <= 0) continue;
     const double share = static_cast<double>(row.self_ns) / whole;
     if (share > kConsiderShare) {
       found.push_back({row.name, row.kind, share, std::string(threshold(share))});

@@ -267,6 +267,7 @@ TEST(Bottlenecks, SharesOfThreadsThatOverlapAddUpToOne) {
   TraceBuilder t;
   const auto worker = t.track("worker", 7);
   t.span("session", SpanKind::session, 0, 100, {.flags = kSpanDetached});
+  t.span("request", SpanKind::request, 0, 100, {.flags = kSpanDetached});  // around them all
   t.span("a", SpanKind::stage, 0, 100);
   t.span("b", SpanKind::stage, 0, 50, {.track = worker});
   t.span("c", SpanKind::stage, 50, 10, {.track = worker});
