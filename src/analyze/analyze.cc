@@ -4,9 +4,9 @@
 
 #include "analyze/clocks.h"
 #include "analyze/counters.h"
-#include "analyze/generation.h"
+#include "analyze/generation/generation.h"
 #include "analyze/stages.h"
-#include "analyze/steps.h"
+#include "analyze/generation/steps.h"
 #include "analyze/telemetry.h"
 #include "analyze/time.h"
 #include "analyze/tracks.h"

@@ -3,7 +3,7 @@
 
 #include <genscope/generation.h>
 
-#include "analyze/step_series.h"
+#include "analyze/generation/step_series.h"
 
 namespace genscope::analysis {
 

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analyze/ends.h"
-#include "analyze/generation.h"
-#include "analyze/keys.h"
+#include "analyze/generation/ends.h"
+#include "analyze/generation/generation.h"
+#include "analyze/generation/keys.h"
+#include "analyze/generation/roles.h"
 #include "analyze/percentile.h"
-#include "analyze/roles.h"
 #include "analyze/time.h"
 
 namespace genscope::analysis {
@@ -47,7 +47,8 @@ std::optional<double> frames_of(const ArgCursor& args) {
   return frames ? frames : args.amount(Key::block_size);
 }
 
-// Frames of a block that does not say them, from a step or event inside it that does.
+// Frames of a block that does not say them, from a step or event inside it that does. The blocks of
+// a trace, from `first_block` on, are in the order of their spans.
 void give_frames(const Trace& trace, std::size_t first_block, std::uint32_t inner,
                  const std::optional<double>& frames, std::vector<Block>& blocks) {
   if (!frames || inner == kNone) return;
@@ -59,31 +60,24 @@ void give_frames(const Trace& trace, std::size_t first_block, std::uint32_t inne
   if (found != blocks.end() && found->span == span && !found->frames) found->frames = frames;
 }
 
-// Blocks come in the order of their indices, and a block before what is in it. False if the trace
-// has no span of kind block.
-bool read_spans(const Trace& trace, std::int64_t offset, Said& said) {
+// False if the trace has no span of kind block.
+bool read_spans(const Trace& trace, std::int64_t offset, std::size_t first_block, Said& said) {
   const SpanColumns& spans = trace.spans;
-  const std::size_t first_block = said.blocks.size();
-  ArgCursor args(trace, trace.span_args);
   bool any = false;
-  std::vector<SpanKind> kinds;
-  for (const Name& name : trace.names) kinds.push_back(name.kind);
-  for (std::size_t i = 0; i < spans.size(); ++i) {
-    const SpanKind kind = kinds[spans.name[i]];
-    if (kind != SpanKind::step && kind != SpanKind::block) continue;
-    args.seek(i);
-    const auto index = static_cast<std::uint32_t>(i);
-    const std::int64_t begin = add(spans.begin_ns[i], offset);
-    if (kind == SpanKind::step) {
-      said.step(args, begin);
-      if (any) give_frames(trace, first_block, index, args.amount(Key::block_size), said.blocks);
-      continue;
-    }
+  visit_spans(trace, SpanKind::block, [&](std::size_t i, const ArgCursor& args) {
     any = true;
     said.memory(args);
-    if ((spans.flags[i] & (kSpanUnfinished | kSpanFailed)) != 0) continue;
-    said.blocks.push_back({interval(begin, spans.duration_ns[i]), index, frames_of(args)});
-  }
+    if ((spans.flags[i] & (kSpanUnfinished | kSpanFailed)) != 0) return;
+    said.blocks.push_back({interval(add(spans.begin_ns[i], offset), spans.duration_ns[i]),
+                           static_cast<std::uint32_t>(i), frames_of(args)});
+  });
+  visit_spans(trace, SpanKind::step, [&](std::size_t i, const ArgCursor& args) {
+    said.step(args, add(spans.begin_ns[i], offset));
+    if (any) {
+      give_frames(trace, first_block, static_cast<std::uint32_t>(i), args.amount(Key::block_size),
+                  said.blocks);
+    }
+  });
   return any;
 }
 
@@ -162,7 +156,7 @@ DiffusionSummary summarize_diffusion(const Run& run, const Clocks& clocks,
   Said said;
   for (std::size_t t = 0; t < run.traces.size(); ++t) {
     const std::size_t first_block = said.blocks.size();
-    const bool spans = read_spans(run.traces[t], clocks.offset_ns[t], said);
+    const bool spans = read_spans(run.traces[t], clocks.offset_ns[t], first_block, said);
     read_events(run.traces[t], clocks.offset_ns[t], first_block, spans, said);
   }
   const auto earlier = [](const Block& a, const Block& b) { return a.time.begin < b.time.begin; };

@@ -85,6 +85,19 @@ TEST(Diffusion, StepsAndEventsInABlockTellItsFramesOnce) {
   EXPECT_EQ(d.block_memory_peak_bytes, 2.0 * 1024 * 1024);
 }
 
+// A detached span's parent may stand after it, on a track that is read later.
+TEST(Diffusion, BlocksAndEpochsMayBeOnAnotherTrack) {
+  TraceBuilder t;
+  const auto other = t.track("driver", 2);
+  const auto step = t.span("step", SpanKind::step, 10, 50, {.parent = 2, .flags = kSpanDetached});
+  t.args(step, {{"block_size", 3}});
+  t.span("batch", SpanKind::batch, 10, 50, {.parent = 3, .flags = kSpanDetached});
+  t.span("block", SpanKind::block, 0, 100, {.track = other});
+  t.span("epoch", SpanKind::epoch, 0, 100, {.track = other});
+  EXPECT_EQ(diffusion(t).frames, 3u);
+  EXPECT_EQ(training(t).epochs.at(0).batches.count, 1u);
+}
+
 TEST(Diffusion, OverlappingBlocksOfProcessesShareTheTime) {
   TraceBuilder one(1), two(2);
   for (TraceBuilder* t : {&one, &two}) {
@@ -150,6 +163,22 @@ TEST(Training, LossMayBeACounterAndEpochsMayBeOpen) {
   EXPECT_EQ(s.epochs[1].batches.count, 1u);
   EXPECT_EQ(s.epochs[1].batches.first_loss, 0.25);
   EXPECT_FALSE(s.input_wait_share || s.encode_share) << "nothing of the kind was marked";
+}
+
+TEST(Training, EachProcessWarmsUpOnItsOwn) {
+  TraceBuilder one(1), two(2);
+  for (TraceBuilder* t : {&one, &two}) {
+    t->span("epoch", SpanKind::epoch, 0, 1'000);
+    for (int b = 0; b < 4; ++b) {
+      t->span("batch", SpanKind::batch, b * 200, b == 0 ? 190 : 50 + b, {.parent = 0});
+    }
+  }
+  const TrainingSummary s = analyze(make_run(one.trace(), two.trace())).training;
+  EXPECT_EQ(s.batches.count, 8u);
+  EXPECT_EQ(s.epochs.size(), 2u);
+  EXPECT_EQ(s.epochs[1].batches.count, 4u);
+  EXPECT_DOUBLE_EQ(s.variance_ratio.value(), 53.0 / 51);
+  EXPECT_FALSE(s.high_variance);
 }
 
 TEST(Training, AllFailedHasCountsButNoTimes) {

@@ -240,7 +240,8 @@ TEST(Steps, InterleavedTracksAreOrderedByTime) {
 TEST(Steps, EventsAreStepsWhereNoSpanIs) {
   TraceBuilder told(1);
   for (int i = 0; i < 5; ++i) {
-    told.event("diffusion_step", (i + 1) * 3'000'000, {{"step", 1.0 * i}, {"ms", i == 0 ? 3.0 : 2.0}});
+    told.event("diffusion_step", (i + 1) * 3'000'000,
+               {{"step", 1.0 * i}, {"ms", i == 0 ? 3.0 : 2.0}});
   }
   told.event("diffusion_step", 20'000'000, {{"ms", std::nan("")}});
   told.event("diffusion_step", 20'000'000, {{"ms", -1}});

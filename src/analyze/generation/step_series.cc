@@ -1,13 +1,13 @@
-#include "analyze/step_series.h"
+#include "analyze/generation/step_series.h"
 
 #include <algorithm>
 #include <unordered_map>
 
 #include <genscope/generation.h>
 
-#include "analyze/keys.h"
+#include "analyze/generation/keys.h"
+#include "analyze/generation/roles.h"
 #include "analyze/percentile.h"
-#include "analyze/roles.h"
 #include "analyze/time.h"
 
 namespace genscope::analysis {

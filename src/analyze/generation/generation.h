@@ -10,7 +10,7 @@
 #include <genscope/analyze.h>
 
 #include "analyze/clocks.h"
-#include "analyze/step_series.h"
+#include "analyze/generation/step_series.h"
 
 namespace genscope::analysis {
 

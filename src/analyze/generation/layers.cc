@@ -2,9 +2,9 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "analyze/generation.h"
-#include "analyze/keys.h"
-#include "analyze/roles.h"
+#include "analyze/generation/generation.h"
+#include "analyze/generation/keys.h"
+#include "analyze/generation/roles.h"
 #include "analyze/time.h"
 
 namespace genscope::analysis {

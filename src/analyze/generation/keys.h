@@ -67,6 +67,24 @@ class ArgCursor {
   std::size_t first_ = 0, last_ = 0;
 };
 
+// Calls visit(index, arguments) for the spans of one kind, in the order of the columns.
+template <class Visit>
+void visit_spans(const Trace& trace, SpanKind kind, Visit&& visit) {
+  std::vector<bool> wanted;
+  bool any = false;
+  for (const Name& name : trace.names) {
+    wanted.push_back(name.kind == kind);
+    any |= wanted.back();
+  }
+  if (!any) return;
+  ArgCursor args(trace, trace.span_args);
+  for (std::size_t i = 0; i < trace.spans.size(); ++i) {
+    if (!wanted[trace.spans.name[i]]) continue;
+    args.seek(i);
+    visit(i, static_cast<const ArgCursor&>(args));
+  }
+}
+
 // Milliseconds, of at least 0, as nanoseconds; the longest time there is if they do not fit.
 std::int64_t from_ms(double ms) noexcept;
 

@@ -1,4 +1,4 @@
-#include "analyze/keys.h"
+#include "analyze/generation/keys.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "analyze/roles.h"
+#include "analyze/generation/roles.h"
 
 #include <algorithm>
 #include <array>

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <string_view>
 
-#include "analyze/ends.h"
-#include "analyze/generation.h"
-#include "analyze/keys.h"
-#include "analyze/roles.h"
+#include "analyze/generation/ends.h"
+#include "analyze/generation/generation.h"
+#include "analyze/generation/keys.h"
+#include "analyze/generation/roles.h"
 #include "analyze/time.h"
 
 namespace genscope::analysis {

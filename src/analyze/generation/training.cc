@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analyze/ends.h"
-#include "analyze/generation.h"
-#include "analyze/keys.h"
+#include "analyze/generation/ends.h"
+#include "analyze/generation/generation.h"
+#include "analyze/generation/keys.h"
+#include "analyze/generation/roles.h"
 #include "analyze/percentile.h"
-#include "analyze/roles.h"
 #include "analyze/time.h"
 
 namespace genscope::analysis {
@@ -126,23 +126,22 @@ class Training {
  private:
   void read_spans(const Trace& trace, std::int64_t offset) {
     const SpanColumns& spans = trace.spans;
-    std::vector<SpanKind> kinds;
-    for (const Name& name : trace.names) kinds.push_back(name.kind);
-    ArgCursor args(trace, trace.span_args);
-    for (std::size_t i = 0; i < spans.size(); ++i) {
-      const SpanKind kind = kinds[spans.name[i]];
-      if (kind != SpanKind::epoch && kind != SpanKind::batch) continue;
-      args.seek(i);
-      const Interval time = interval(add(spans.begin_ns[i], offset), spans.duration_ns[i]);
-      const bool failed = (spans.flags[i] & kSpanFailed) != 0;
-      const bool unfinished = (spans.flags[i] & kSpanUnfinished) != 0;
-      if (kind == SpanKind::epoch) {
-        epochs_.push_back(
-            {static_cast<std::uint32_t>(i), time, failed, unfinished, args.amount(Key::index), {}});
-      } else if (!unfinished) {
-        add_batch(time, failed, args.number(Key::loss), epoch_around(trace, i));
-      }
-    }
+    const auto time = [&](std::size_t i) {
+      return interval(add(spans.begin_ns[i], offset), spans.duration_ns[i]);
+    };
+    const auto has = [&](std::size_t i, SpanFlag flag) { return (spans.flags[i] & flag) != 0; };
+    visit_spans(trace, SpanKind::epoch, [&](std::size_t i, const ArgCursor& args) {
+      epochs_.push_back({static_cast<std::uint32_t>(i),
+                         time(i),
+                         has(i, kSpanFailed),
+                         has(i, kSpanUnfinished),
+                         args.amount(Key::index),
+                         {}});
+    });
+    visit_spans(trace, SpanKind::batch, [&](std::size_t i, const ArgCursor& args) {
+      if (has(i, kSpanUnfinished)) return;
+      add_batch(time(i), has(i, kSpanFailed), args.number(Key::loss), epoch_around(trace, i));
+    });
   }
 
   void add_batch(Interval time, bool failed, std::optional<double> loss, Epoch* epoch) {
@@ -156,7 +155,7 @@ class Training {
     }
   }
 
-  // Those of a trace stand in the order of their spans, and before the batches in them.
+  // Those of a trace stand in the order of their spans.
   Epoch* epoch_around(const Trace& trace, std::size_t batch) {
     const std::uint32_t span = nearest_around(
         trace, batch, [&](std::uint32_t s) { return trace.kind(s) == SpanKind::epoch; });

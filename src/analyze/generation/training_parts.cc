@@ -1,7 +1,7 @@
 #include <array>
 
-#include "analyze/generation.h"
-#include "analyze/roles.h"
+#include "analyze/generation/generation.h"
+#include "analyze/generation/roles.h"
 #include "analyze/time.h"
 
 namespace genscope::analysis {

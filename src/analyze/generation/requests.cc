@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "analyze/generation.h"
-#include "analyze/keys.h"
+#include "analyze/generation/generation.h"
+#include "analyze/generation/keys.h"
 #include "analyze/percentile.h"
 #include "analyze/time.h"
 
@@ -19,27 +19,18 @@ struct Outcomes {
 };
 
 void add_trace(const Trace& trace, std::int64_t offset, SpanKind kind, Outcomes& out) {
-  std::vector<bool> wanted;
-  bool any = false;
-  for (const Name& name : trace.names) {
-    wanted.push_back(name.kind == kind);
-    any |= wanted.back();
-  }
   const bool died = !trace.integrity.closed && !trace.integrity.in_progress;
   const SpanColumns& spans = trace.spans;
-  ArgCursor args(trace, trace.span_args);
-  for (std::size_t i = 0; any && i < spans.size(); ++i) {
-    if (!wanted[spans.name[i]]) continue;
+  visit_spans(trace, kind, [&](std::size_t i, const ArgCursor& args) {
     const bool open = (spans.flags[i] & kSpanUnfinished) != 0;
-    if (open && !died) continue;
+    if (open && !died) return;
     if (open || (spans.flags[i] & kSpanFailed) != 0) {
       ++out.failed;
-      continue;
+    } else {
+      out.good.push_back({interval(add(spans.begin_ns[i], offset), spans.duration_ns[i]),
+                          args.amount(Key::images)});
     }
-    args.seek(i);
-    out.good.push_back(
-        {interval(add(spans.begin_ns[i], offset), spans.duration_ns[i]), args.amount(Key::images)});
-  }
+  });
 }
 
 Outcomes outcomes(const Run& run, const Clocks& clocks, SpanKind kind) {

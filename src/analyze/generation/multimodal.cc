@@ -1,5 +1,5 @@
-#include "analyze/generation.h"
-#include "analyze/roles.h"
+#include "analyze/generation/generation.h"
+#include "analyze/generation/roles.h"
 #include "analyze/time.h"
 
 namespace genscope::analysis {

@@ -1,4 +1,4 @@
-#include "analyze/steps.h"
+#include "analyze/generation/steps.h"
 
 #include <algorithm>
 #include <cmath>

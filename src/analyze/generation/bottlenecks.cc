@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "analyze/generation.h"
+#include "analyze/generation/generation.h"
 #include "analyze/time.h"
 
 namespace genscope::analysis {
