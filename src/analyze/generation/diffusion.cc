@@ -125,11 +125,11 @@ void describe_blocks(const std::vector<Block>& blocks, std::int64_t run_begin_ns
   std::vector<std::int64_t> durations;
   for (const Block& block : blocks) {
     durations.push_back(block.time.length());
-    all_ns += all.add(block.time);
+    all_ns = add(all_ns, all.add(block.time));
     if (!block.frames) continue;
     ++out.blocks_with_frames;
     frames += *block.frames;
-    with_frames_ns += with_frames.add(block.time);
+    with_frames_ns = add(with_frames_ns, with_frames.add(block.time));
   }
   out.blocks = blocks.size();
   out.blocks_per_second = rate(static_cast<double>(blocks.size()), all_ns);
@@ -168,7 +168,7 @@ DiffusionSummary summarize_diffusion(const Run& run, const Clocks& clocks,
   Coverage covered;
   std::int64_t steps_ns = 0;
   for (const StepPoint& step : steps.steps) {
-    steps_ns += covered.add(interval(step.begin_ns, step.duration_ns));
+    steps_ns = add(steps_ns, covered.add(interval(step.begin_ns, step.duration_ns)));
   }
   out.steps_per_second = rate(static_cast<double>(steps.steps.size()), steps_ns);
   out.timestep_first = said.timestep.first();
