@@ -92,9 +92,7 @@ void add_utilisation(const Resources& resources, std::vector<std::string>& sente
   sentences.push_back(text + ".");
 }
 
-}  // namespace
-
-Table stage_use_table(const Resources& resources) {
+Section stage_use(const Resources& resources) {
   using Cell = std::string (*)(const StageUse&);
   struct Column {
     Table::Column head;
@@ -114,9 +112,14 @@ Table stage_use_table(const Resources& resources) {
          return u.energy_joules ? percent(u.energy_covered) : std::string("-");
        }},
   };
+  Section out("Use by stage");
   std::vector<const StageUse*> rows;
   for (const StageUse& use : resources.stages) {
-    if (has_figures(use) && rows.size() < kMaxStages) rows.push_back(&use);
+    if (!has_figures(use)) continue;
+    if (rows.size() < kMaxStages)
+      rows.push_back(&use);
+    else
+      ++out.left_out;
   }
   std::vector<Table::Column> heads = {{"stage", true, 0}};
   std::vector<Cell> cells;
@@ -127,58 +130,68 @@ Table stage_use_table(const Resources& resources) {
     heads.push_back(column.head);
     cells.push_back(column.cell);
   }
-  Table table(std::move(heads));
+  out.table = Table(std::move(heads));
   for (const StageUse* use : rows) {
     std::vector<std::string> row = {printable(use->name)};
     for (const Cell cell : cells) row.push_back(cell(*use));
-    table.add(std::move(row));
+    out.table.add(std::move(row));
   }
-  return table;
+  return out;
 }
 
-Table device_time_table(const Resources& resources) {
-  Table table({{"GPU", true, 0},
-               {"from first to last", false, 3},
-               {"busy", false, 0},
-               {"compute", false, 4},
-               {"comm", false, 2},
-               {"copies", false, 2},
-               {"exposed", false, 1},
-               {"host wait", false, 0},
-               {"kernel wait", false, 0},
-               {"other idle", false, 0},
-               {"kernels", false, 5}});
+Section device_time(const Resources& resources) {
+  Section out("GPU time");
+  out.table = Table({{"GPU", true, 0},
+                     {"from first to last", false, 3},
+                     {"busy", false, 0},
+                     {"compute", false, 4},
+                     {"comm", false, 2},
+                     {"copies", false, 2},
+                     {"exposed", false, 1},
+                     {"host wait", false, 0},
+                     {"kernel wait", false, 0},
+                     {"other idle", false, 0},
+                     {"kernels", false, 5}});
   for (const DeviceTimeline& device : resources.devices) {
     const auto all = static_cast<double>(device.end_ns - device.begin_ns);
     const auto share = [&](std::int64_t ns) {
       return all > 0 ? percent(static_cast<double>(ns) / all) : "-";
     };
-    table.add({printable(device.device), duration(all), share(device.busy_ns),
-               share(device.compute_ns), share(device.communication_ns), share(device.copy_ns),
-               share(device.exposed_ns), share(device.idle_host_wait_ns),
-               share(device.idle_kernel_wait_ns), share(device.idle_other_ns),
-               count(device.kernels)});
+    out.table.add({printable(device.device), duration(all), share(device.busy_ns),
+                   share(device.compute_ns), share(device.communication_ns), share(device.copy_ns),
+                   share(device.exposed_ns), share(device.idle_host_wait_ns),
+                   share(device.idle_kernel_wait_ns), share(device.idle_other_ns),
+                   count(device.kernels)});
   }
-  return table;
+  return out;
 }
 
-Table kernel_table(const Resources& resources) {
-  Table table({{"kernel", true, 0}, {"stage", true, 0}, {"count", false, 0}, {"total", false, 0}});
-  for (std::size_t i = 0; i < std::min(resources.kernels.size(), kMaxKernels); ++i) {
+Section kernels(const Resources& resources) {
+  Section out("Kernels");
+  out.table =
+      Table({{"kernel", true, 0}, {"stage", true, 0}, {"count", false, 0}, {"total", false, 0}});
+  const std::size_t shown = std::min(resources.kernels.size(), kMaxKernels);
+  out.left_out = resources.kernels.size() - shown;
+  for (std::size_t i = 0; i < shown; ++i) {
     const KernelRow& row = resources.kernels[i];
-    table.add({printable(row.name), row.stage.empty() ? "-" : printable(row.stage),
-               count(row.count), duration(row.total_ns, true)});
+    out.table.add({printable(row.name), row.stage.empty() ? "-" : printable(row.stage),
+                   count(row.count), duration(row.total_ns, true)});
   }
-  return table;
+  return out;
 }
 
-std::vector<std::string> resource_sentences(const Resources& resources) {
-  std::vector<std::string> sentences;
-  add_utilisation(resources, sentences);
-  add_energy(resources, sentences);
-  add_growth(resources, sentences);
-  add_throttling(resources, sentences);
-  return sentences;
+}  // namespace
+
+std::vector<Section> resource_sections(const Resources& resources) {
+  Section told("Resources");
+  add_utilisation(resources, told.sentences);
+  add_energy(resources, told.sentences);
+  add_growth(resources, told.sentences);
+  add_throttling(resources, told.sentences);
+  std::vector<Section> all = {stage_use(resources), std::move(told), device_time(resources),
+                              kernels(resources)};
+  std::erase_if(all, [](const Section& section) { return section.empty(); });
+  return all;
 }
 
 }  // namespace genscope::report

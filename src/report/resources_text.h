@@ -1,21 +1,16 @@
-// What a run used, as lines for people: per stage, growth of memory, energy, throttling,
-// utilisation, the GPU's time.
+// What a run used, as sections of the text report: use by stage, the GPU's time, kernels, and
+// sentences on utilisation, energy, leaks and throttling.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include <genscope/analyze.h>
 
-#include "report/table.h"
+#include "report/generation_text.h"
 
 namespace genscope::report {
 
-// Each is empty where there is nothing to say. Unknown is "-".
-Table stage_use_table(const Resources& resources);
-Table device_time_table(const Resources& resources);
-Table kernel_table(const Resources& resources);
-// Leaks, energy per thing made, throttling, utilisation: sentences.
-std::vector<std::string> resource_sentences(const Resources& resources);
+// In the order to show them; none is empty. Unknown is "-".
+std::vector<Section> resource_sections(const Resources& resources);
 
 }  // namespace genscope::report

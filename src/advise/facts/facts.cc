@@ -42,7 +42,10 @@ Facts facts_of(const Run& run, const Analysis& analysis) {
   Facts facts;
   const advice::Steps steps = advice::find_steps(run, analysis);
   advice::stage_facts(run, analysis, facts);
-  advice::step_facts(run, steps, facts);
+  advice::step_facts(run, analysis, steps, facts);
+  advice::call_facts(run, steps, facts);
+  advice::target_facts(run, facts);
+  advice::generation_facts(analysis, facts);
   advice::gpu_facts(run, analysis, steps, facts);
   advice::host_facts(analysis, facts);
   advice::resource_facts(run, analysis, steps, facts);  // after those of stages and steps

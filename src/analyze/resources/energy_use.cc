@@ -72,17 +72,18 @@ Stretches making(const MeteredRows& rows, std::size_t host, Interval whole) {
 
 }  // namespace
 
-Made things_made(const Run& run, const Settings& settings, const DiffusionSummary& diffusion) {
+Made things_made(const Run& run, const Settings& settings, const Analysis& analysis) {
   Made made;
   std::optional<double> images = positive(settings, {"images", "set.images", "num_images"});
   if (!images) {
     const auto decoded = static_cast<double>(decodings(run));
     const double batch = positive(settings, {"batch", "batch_size", "set.batch"}).value_or(1);
-    if (decoded > 0) images = decoded * batch;
+    const auto said = static_cast<double>(analysis.requests.images.value_or(0));
+    if (decoded > 0) images = std::max(decoded * batch, said);
   }
   const double frames_each = positive(settings, {"frames", "set.frames", "num_frames"}).value_or(1);
-  if (diffusion.frames && *diffusion.frames > 0) {
-    made.frames = static_cast<double>(*diffusion.frames);
+  if (analysis.diffusion.frames.value_or(0) > 0) {
+    made.frames = static_cast<double>(*analysis.diffusion.frames);
   } else if (images && frames_each > 1) {
     made.frames = *images * frames_each;
   }

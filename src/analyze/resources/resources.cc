@@ -24,8 +24,8 @@ Resources summarize_resources(const Run& run, const RowTable& rows, const Clocks
     resources.stages = use_of_stages(metered, readings, analysis.stages);
     resources.growth =
         memory_growth(readings, metered, steps, interval(analysis.begin_ns, analysis.wall_ns));
-    resources.energy = energy_per_unit(readings, metered, analysis,
-                                       things_made(run, settings, analysis.diffusion));
+    resources.energy =
+        energy_per_unit(readings, metered, analysis, things_made(run, settings, analysis));
     resources.throttling = throttle_shares(readings, metered.steps);
     if (!readings.gpus.empty()) resources.gpus_used = readings.used.size();
   }
