@@ -79,7 +79,7 @@ TEST(TextReport, TellsWhatStagesUsedAndWhatTheGpuDid) {
   EXPECT_THAT(text, Not(ContainsRegex("vae_decode +[0-9.-]+ +[0-9.-]+ GiB")))
       << "no reading falls in it";
   EXPECT_THAT(text, ContainsRegex("Utilisation: [0-9.]+% of the peak"));
-  EXPECT_THAT(text, HasSubstr("3e+03 J per image (2), 300 J per step (18)."));
+  EXPECT_THAT(text, HasSubstr("3000 J per image (2), 300 J per step (18)."));
   EXPECT_THAT(text,
               HasSubstr("Memory of the host grows by 9.54 MiB a second (9.54 MiB to 9.54 MiB)"));
   EXPECT_THAT(text, HasSubstr("GPU-1: held down (power cap) in 50.0% of 72 readings."));
