@@ -74,7 +74,7 @@ TEST(TextReport, TellsWhatStagesUsedAndWhatTheGpuDid) {
   const std::string text = text_of(testing::make_run(testing::sampled_trace()), {.width = 200});
   EXPECT_THAT(text, ContainsRegex("stage +CPU cores +memory max +GPU busy +GPU memory max +power "
                                   "+energy +covered"));
-  EXPECT_THAT(text, ContainsRegex("denoise.x1b +1.5 +1.09 GiB +90.0% +18.6 GiB +300 W +1.5 Wh "
+  EXPECT_THAT(text, ContainsRegex("denoise.x1b +1.5 +1.10 GiB +90.0% +18.6 GiB +300 W +1.5 Wh "
                                   "+100%"));
   EXPECT_THAT(text, Not(ContainsRegex("vae_decode +[0-9.-]+ +[0-9.-]+ GiB")))
       << "no reading falls in it";
