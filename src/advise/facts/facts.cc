@@ -45,6 +45,7 @@ Facts facts_of(const Run& run, const Analysis& analysis) {
   advice::gpu_facts(run, analysis, steps, facts);
   advice::host_facts(run, analysis, steps, facts);
   advice::load_facts(run, facts);
+  advice::rank_facts(run, facts);
   for (const CounterRow& row : analysis.counters) {
     if (row.count == row.not_finite) continue;
     facts.set("counter.mean[" + row.name + "]", row.mean);

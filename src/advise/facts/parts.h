@@ -38,6 +38,8 @@ void step_facts(const Run& run, const Steps& steps, Facts& facts);
 void gpu_facts(const Run& run, const Analysis& analysis, const Steps& steps, Facts& facts);
 void host_facts(const Run& run, const Analysis& analysis, const Steps& steps, Facts& facts);
 void load_facts(const Run& run, Facts& facts);
+// Of a run whose traces are ranks: who waits for whom.
+void rank_facts(const Run& run, Facts& facts);
 // What the program itself says as arguments of its session: "set.offload", or just "offload".
 void given_facts(const Run& run, Facts& facts);
 
