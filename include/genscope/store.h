@@ -87,6 +87,13 @@ struct Imported {
 // by the events that are kept, not by the file. docs/import.md tells what becomes what.
 Result<Imported> import_chrome_trace(const std::string& path, const ImportOptions& options = {});
 
+// Whether the file begins as a report of Inferix's profiler does.
+bool is_inferix_report(const std::string& path);
+// Such a report as a Trace, only what can be converted honestly: the session is a span, samples are
+// counters, events are events. Stages are totals without a time of their own: each becomes an event
+// `inferix_stage` with its figures. See read_inferix_report() for what is left out.
+Result<Imported> import_inferix_report(const std::string& path);
+
 // --- many runs, one trace in memory at a time
 
 // A trace, or a report of Inferix's profiler.

@@ -265,11 +265,12 @@ Result<InferixReport> read_inferix_report(const std::string& path) {
                               file->bytes().size());
   InferixReport report;
   report.path = path;
-  const Result<store::JsonBlock> whole = store::JsonBlock::parse(text, path);
-  if (!whole.ok()) return whole.error();
-  if (whole->type() != store::JsonType::object) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || text[first] != '{') {
     return Error{ErrorCode::bad_data, path + " is no JSON object: it is no report of Inferix"};
   }
+  const Result<store::JsonBlock> whole = store::JsonBlock::parse(text, path);
+  if (!whole.ok()) return whole.error();
   store::Reader reader(report);
   const store::JsonBlock root(whole->bytes(), path + ": ", store::JsonType::object);
   Status read = root.members(
