@@ -2,8 +2,7 @@
 // them.
 //
 // Each measurement is a child of its own, so that its peak memory is its alone; time is CPU time,
-// on one core, because the machine is shared. The folder of n ranks is one run of n trace files:
-// links to 10 files that differ in rank and in their waits, so that a small disk is enough.
+// on one core, because the machine is shared. The folder of n ranks is one run of n trace files.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
