@@ -11,7 +11,7 @@
 namespace genscope::report {
 namespace {
 
-using Lines = std::vector<std::pair<std::string, std::string>>;
+using Labelled = std::vector<std::pair<std::string, std::string>>;
 
 std::string seconds(double value) { return duration(value * 1e9, true); }
 std::string seconds(const std::optional<double>& value) { return value ? seconds(*value) : "-"; }
@@ -34,7 +34,7 @@ std::string value_text(std::string_view name, double value) {
 std::string skew_text(double skew) { return skew > 0 ? fmt::format("{:.2f}x", skew) : "-"; }
 
 void add_list(const char* label, const std::vector<std::string>& list, std::size_t limit,
-              Lines& out) {
+              Labelled& out) {
   for (std::size_t i = 0; i < std::min(limit, list.size()); ++i) {
     out.emplace_back(label, printable(list[i]));
   }
@@ -76,14 +76,17 @@ std::string state_of(const RankFigures& rank) {
 }  // namespace
 
 std::string aggregate_title(const Aggregate& aggregate) {
-  std::string text = counted(aggregate.ranks, "rank or process", "ranks or processes") + " of " +
-                     counted(aggregate.runs, "run", "runs");
+  const bool ranked = std::all_of(aggregate.rows.begin(), aggregate.rows.end(),
+                                  [](const RankFigures& row) { return row.rank.has_value(); });
+  std::string text = ranked ? counted(aggregate.ranks, "rank", "ranks")
+                            : counted(aggregate.ranks, "process", "processes");
+  text += " of " + counted(aggregate.runs, "run", "runs");
   if (aggregate.world_size) text += fmt::format(", world size {}", *aggregate.world_size);
   return text;
 }
 
-Lines aggregate_troubles(const Aggregate& aggregate, std::size_t limit) {
-  Lines out;
+Labelled aggregate_troubles(const Aggregate& aggregate, std::size_t limit) {
+  Labelled out;
   if (aggregate.missing_count > 0) out.emplace_back("missing", missing_text(aggregate));
   add_list("failed", aggregate.failed, limit, out);
   add_list("unread", aggregate.unread, limit, out);
@@ -92,8 +95,8 @@ Lines aggregate_troubles(const Aggregate& aggregate, std::size_t limit) {
   return out;
 }
 
-Lines straggler_lines(const Aggregate& aggregate, std::size_t limit) {
-  Lines out;
+Labelled straggler_lines(const Aggregate& aggregate, std::size_t limit) {
+  Labelled out;
   if (aggregate.stragglers.empty()) {
     const bool several = aggregate.ranks > 1;
     const auto has = [&](std::string_view name) {

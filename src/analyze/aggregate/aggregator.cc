@@ -202,7 +202,10 @@ void Aggregator::State::find_failed(Aggregate& out) const {
       say(out.notes, fmt::format("{}: {}", ranks[i].label, note));
     }
   }
-  for (const RankFigures& r : unread) say(out.unread, fmt::format("{}: {}", r.source, r.problem));
+  for (const RankFigures& r : unread) {
+    const bool named = r.problem.starts_with(r.source);
+    say(out.unread, named ? r.problem : fmt::format("{}: {}", r.source, r.problem));
+  }
 }
 
 // The same rank twice at the same time. One after the other, they are sessions.

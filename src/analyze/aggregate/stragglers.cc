@@ -75,7 +75,7 @@ void add_collective(const Ranks& ranks, std::vector<Straggler>& out) {
   std::size_t victims = 0;
   for (auto it = ranks.rbegin(); it != ranks.rend() && victims < kMaxStragglers; ++it, ++victims) {
     const double wait = *((*it)->*kWait);
-    if (wait < kMost * most || wait < median) break;
+    if (wait < kMost * most) break;
     out.push_back({(*it)->label, "victim", wait, median,
                    fmt::format("waits {:.3g} s in collectives, {} {:.3g} s", wait,
                                ranks.front()->label, least)});
