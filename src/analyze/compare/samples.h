@@ -1,0 +1,61 @@
+// The durations of a run's spans as a comparison needs them: few enough per row to compare every
+// one with every one of the other run.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <genscope/trace.h>
+
+namespace genscope::analysis {
+
+// Of these rank by rank, evenly; beyond it an interval gets no narrower.
+inline constexpr std::size_t kMostValues = 1000;
+// Steps before this place in their loop are warm-up. Fixed, not found in the data, so that the same
+// steps of both runs are compared.
+inline constexpr std::uint32_t kFirstSteady = 2;
+
+// A set of spans. Those that failed or never finished are counted and left out of the rest.
+struct Sample {
+  std::uint64_t count = 0, failed = 0, unfinished = 0;
+  double total_ns = 0;
+  double median_ns = 0;      // nearest rank; 0 if count is
+  std::vector<double> logs;  // natural logarithms of nanoseconds, ascending, at most kMostValues;
+                             // a duration of 0 counts as 1 ns
+  bool present() const noexcept { return count + failed + unfinished > 0; }
+};
+
+struct RowSample {
+  std::string_view name;  // of the run's
+  SpanKind kind = SpanKind::none;
+  Sample sample;
+};
+
+inline constexpr std::size_t kSpanKinds = 12;
+
+struct RunSamples {
+  std::vector<RowSample> rows;  // one per name and kind
+  // All spans of a kind, and how many names they have; of session, step, block, request and batch.
+  struct Kind {
+    Sample sample;
+    std::size_t names = 0;
+  };
+  std::array<Kind, kSpanKinds> kinds;
+  Sample steady;  // steps from kFirstSteady on of their loop (steps under one parent)
+  // The length of every loop, if all have the same and every step has a parent.
+  std::optional<std::uint64_t> steps_per_loop;
+
+  const Kind& of(SpanKind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
+};
+
+// Linear in the spans, 8 bytes a span while it works. Keeps views of the names of `run`.
+RunSamples gather_samples(const Run& run);
+
+// Ascending, in time linear in the values; none is negative. `scratch` is for reuse.
+void sort_durations(std::span<std::int64_t> values, std::vector<std::int64_t>& scratch);
+
+}  // namespace genscope::analysis
