@@ -90,8 +90,12 @@ Json absent_json(const Comparison& comparison, bool compared) {
     return out;
   }
   for (const ChangeRow& row : comparison.rows) {
-    if (!row.before) out["rows.before"] = "null where the first run did not measure it";
-    if (!row.after) out["rows.after"] = "null where the second run did not measure it";
+    if (!row.before)
+      out["rows.before"] =
+          "null where the first run has no finished span of it, or no probe that tells it";
+    if (!row.after)
+      out["rows.after"] =
+          "null where the second run has no finished span of it, or no probe that tells it";
     if (!row.factor) {
       out["rows.factor"] = "null, as is percent, where a run has no value, or a value of 0";
     }

@@ -71,8 +71,8 @@ void compare_markdown(const Comparison& comparison, const Sink& sink) {
   }
   add_list(comparison.notes, out);
   if (!refused) {
-    out +=
-        fmt::format("\n**Verdict: {}.** {}\n", name(comparison.verdict), safe(comparison.reason));
+    out += fmt::format("\n**Verdict: {}.** {}\n", rep::verdict_of_both(comparison.verdict),
+                       safe(comparison.reason));
   }
   sink(out);
 }

@@ -100,6 +100,11 @@ std::string verdict_word(const ChangeRow& row) {
   return row.before_count == 1 && row.after_count == 1 ? "one pair" : "too few";
 }
 
+std::string verdict_of_both(Change verdict) {
+  const std::string word(name(verdict));
+  return verdict == Change::inconclusive ? word : word + " in these two runs";
+}
+
 std::string drift_sentence(const Comparison& comparison) {
   if (comparison.env_changes == 0) return "";
   std::string keys;

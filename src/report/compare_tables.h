@@ -23,6 +23,9 @@ Table change_table(const Comparison& comparison);
 // The verdict of a row in a word or two: "faster", "one pair", "too few".
 std::string verdict_word(const ChangeRow& row);
 
+// The verdict of a comparison. One run each is what it is about: "faster in these two runs".
+std::string verdict_of_both(Change verdict);
+
 // "ENV-DRIFT: ..." if the environment differs in what may explain a change; else empty.
 std::string drift_sentence(const Comparison& comparison);
 

@@ -108,7 +108,7 @@ class CompareText {
 
   void verdict() {
     if (!comparison_.incomparable.empty() && !comparison_.forced) return;
-    line("\n" + styled(fmt::format("Verdict: {}", name(comparison_.verdict)),
+    line("\n" + styled(fmt::format("Verdict: {}", rep::verdict_of_both(comparison_.verdict)),
                        style_of(comparison_.verdict)));
     sentence(rep::printable(comparison_.reason));
   }

@@ -35,6 +35,10 @@ Comparison compare(const Run& before, const Analysis& before_analysis, const Run
   analysis::add_rows(a, b, result);
   result.before_after = analysis::before_after(a, a_facts, b, b_facts, options.target_seconds);
   analysis::give_verdict(a, b, result);
+  if (result.forced) {
+    result.reason =
+        "Compared because --force asks for it, not because they can be. " + result.reason;
+  }
   return result;
 }
 

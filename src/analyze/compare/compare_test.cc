@@ -479,6 +479,63 @@ TEST(Compare, SaysWhenTheWorkIsNotKnown) {
               UnorderedElementsAre(HasSubstr("Neither run says"), HasSubstr("dropped 7 spans")));
 }
 
+// Neighbours that resemble each other, as spans of one run do while clocks and caches drift.
+std::vector<double> drifting(testing::Random& random, int count, double r) {
+  std::vector<double> logs;
+  double state = 0;
+  for (int i = -100; i < count; ++i) {
+    const double u = static_cast<double>(random.below(1'000'000)) / 1e6 - 0.5;
+    state = r * state + u;
+    if (i >= 0) logs.push_back(state);
+  }
+  return logs;
+}
+
+TEST(CompareSamples, SpansThatDriftAreWorthFewer) {
+  testing::Random random(11);
+  const auto worth = [&](double r) {
+    analysis::Worth all;
+    for (const double log : drifting(random, 20'000, r)) all.add(log);
+    return static_cast<double>(all.values());
+  };
+  EXPECT_EQ(worth(0), 20'000);
+  EXPECT_NEAR(worth(0.5), 20'000 / 3.0, 700);
+  EXPECT_NEAR(worth(0.9), 20'000 / 19.0, 250);
+  analysis::Worth rising, equal, few;
+  for (int i = 0; i < 10; ++i) {
+    rising.add(i);
+    equal.add(5);
+  }
+  few.add(1);
+  EXPECT_EQ(rising.values(), analysis::kLeastValues);
+  EXPECT_EQ(equal.values(), 10u);
+  EXPECT_EQ(few.values(), 1u);
+}
+
+TEST(CompareSamples, DriftAloneIsNoVerdict) {
+  testing::Random random(5);
+  const auto run = [&] {
+    TraceBuilder t;
+    std::int64_t at = 0;
+    for (const double log : drifting(random, 100, 0.8)) {
+      const auto ns = static_cast<std::int64_t>(1e6 * std::exp(0.1 * log));
+      t.span("f", SpanKind::function, at, ns);
+      at += ns;
+    }
+    return make_run(t.trace());
+  };
+  int wrong = 0;
+  constexpr int kPairs = 300;
+  for (int i = 0; i < kPairs; ++i) {
+    const genscope::Run a = run(), b = run();
+    const analysis::RunSamples x = analysis::gather_samples(a), y = analysis::gather_samples(b);
+    const Change change =
+        analysis::judge(analysis::ratio_of(x.rows[0].sample, y.rows[0].sample), 0);
+    wrong += change == Change::faster || change == Change::slower ? 1 : 0;
+  }
+  EXPECT_LT(wrong, kPairs / 10) << "as if they were independent: half of them";
+}
+
 TEST(CompareSamples, SortIsThatOfTheLibrary) {
   testing::Random random(3);
   std::vector<std::int64_t> scratch;
@@ -496,7 +553,10 @@ TEST(CompareSamples, SortIsThatOfTheLibrary) {
 TEST(CompareSamples, ThinningKeepsTheMedianAndTheTails) {
   TraceBuilder t;
   constexpr std::int64_t kSpans = 100'001;
-  for (std::int64_t i = 0; i < kSpans; ++i) t.span("f", SpanKind::function, i, kSpans - i);
+  constexpr std::int64_t kStride = 61'803;  // visits every length once, neighbours far apart
+  for (std::int64_t i = 0; i < kSpans; ++i) {
+    t.span("f", SpanKind::function, i, i * kStride % kSpans + 1);
+  }
   const analysis::RunSamples samples = analysis::gather_samples(make_run(t.trace()));
   ASSERT_THAT(samples.rows, SizeIs(1));
   const analysis::Sample& sample = samples.rows[0].sample;

@@ -109,7 +109,8 @@ void add_obstacles(const Side& before, const Side& after, Comparison& result) {
 
 void add_notes(const Side& before, const RunFacts& before_facts, const Side& after,
                const RunFacts& after_facts, Comparison& result) {
-  if (!before.run.id.empty() && before.run.id == after.run.id) {
+  if (!before.run.id.empty() && before.run.id == after.run.id &&
+      before.run.started_unix_ns == after.run.started_unix_ns) {
     result.notes.emplace_back("Both are the same run.");
   }
   if (!says_workload(before_facts) && !says_workload(after_facts)) {

@@ -29,17 +29,24 @@ void tally(std::uint8_t flags, Sample& sample) noexcept {
   }
 }
 
-// Fills what comes of the durations. Sorts them.
+double log_of(std::int64_t ns) noexcept {
+  return std::log(static_cast<double>(std::max<std::int64_t>(ns, 1)));
+}
+
+// Fills what comes of the durations, which are in the order of time. Sorts them.
 void measure(std::span<std::int64_t> values, std::vector<std::int64_t>& scratch, Sample& sample) {
   if (values.empty()) return;
+  Worth worth;
+  for (const std::int64_t value : values) {
+    sample.total_ns += static_cast<double>(value);
+    worth.add(log_of(value));
+  }
   sort_durations(values, scratch);
-  for (const std::int64_t value : values) sample.total_ns += static_cast<double>(value);
   sample.median_ns = static_cast<double>(values[nearest_rank(values.size(), 50)]);
-  const std::size_t kept = std::min(values.size(), kMostValues);
+  const std::size_t kept = std::min(worth.values(), kMostValues);
   sample.logs.reserve(kept);
   for (std::size_t i = 0; i < kept; ++i) {
-    const std::size_t rank = values.size() == kept ? i : (2 * i + 1) * values.size() / (2 * kept);
-    sample.logs.push_back(std::log(static_cast<double>(std::max<std::int64_t>(values[rank], 1))));
+    sample.logs.push_back(log_of(values[(2 * i + 1) * values.size() / (2 * kept)]));
   }
 }
 
@@ -159,6 +166,29 @@ class Gatherer {
 };
 
 }  // namespace
+
+void Worth::add(double log) noexcept {
+  if (count_++ == 0) first_ = log;
+  const double value = log - first_;
+  if (count_ > 1) products_ += last_ * value;
+  sum_ += value;
+  squares_ += value * value;
+  last_ = value;
+}
+
+std::size_t Worth::values() const noexcept {
+  const auto n = static_cast<double>(count_);
+  if (count_ <= kLeastValues) return count_;
+  const double mean = sum_ / n;
+  const double variance = squares_ - n * mean * mean;
+  // The first value is 0, so that the sum of neighbours' products loses only the last one's mean.
+  const double covariance = products_ - mean * (2 * sum_ - last_) + (n - 1) * mean * mean;
+  if (!(variance > 0) || !(covariance > 0)) return count_;
+  const double r = std::min(covariance / variance, 1.0);
+  if (r < 2 / std::sqrt(n)) return count_;
+  const double worth = n * (1 - r) / (1 + r);
+  return std::max(kLeastValues, static_cast<std::size_t>(worth));
+}
 
 // Least digit first, 11 bits at a time, up to the highest bit that any value has.
 void sort_durations(std::span<std::int64_t> values, std::vector<std::int64_t>& scratch) {

@@ -13,8 +13,12 @@
 
 namespace genscope::analysis {
 
-// Of these rank by rank, evenly; beyond it an interval gets no narrower.
+// A sample keeps as many values as its spans are worth, at most so many, evenly by rank; an
+// interval of more gets no narrower.
 inline constexpr std::size_t kMostValues = 1000;
+// Spans that resemble their neighbours in time are worth fewer than their number: n (1 - r) / (1 +
+// r) for the autocorrelation r of neighbours, if that is above 2 / sqrt(n), but at least so many.
+inline constexpr std::size_t kLeastValues = 4;
 // Steps before this place in their loop are warm-up. Fixed, not found in the data, so that the same
 // steps of both runs are compared.
 inline constexpr std::uint32_t kFirstSteady = 2;
@@ -24,8 +28,8 @@ struct Sample {
   std::uint64_t count = 0, failed = 0, unfinished = 0;
   double total_ns = 0;
   double median_ns = 0;      // nearest rank; 0 if count is
-  std::vector<double> logs;  // natural logarithms of nanoseconds, ascending, at most kMostValues;
-                             // a duration of 0 counts as 1 ns
+  std::vector<double> logs;  // natural logarithms of nanoseconds, ascending: what the spans are
+                             // worth; a duration of 0 counts as 1 ns
   bool present() const noexcept { return count + failed + unfinished > 0; }
 };
 
@@ -54,6 +58,18 @@ struct RunSamples {
 
 // Linear in the spans, 8 bytes a span while it works. Keeps views of the names of `run`.
 RunSamples gather_samples(const Run& run);
+
+// How many independent values these are worth; `logs` in the order of time.
+class Worth {
+ public:
+  void add(double log) noexcept;
+  std::size_t values() const noexcept;
+
+ private:
+  std::size_t count_ = 0;
+  double first_ = 0, last_ = 0;  // all relative to the first
+  double sum_ = 0, squares_ = 0, products_ = 0;
+};
 
 // Ascending, in time linear in the values; none is negative. `scratch` is for reuse.
 void sort_durations(std::span<std::int64_t> values, std::vector<std::int64_t>& scratch);
