@@ -8,13 +8,14 @@
 
 #include <genscope/report.h>
 
+#include "report/advice_json.h"
 #include "report/format.h"
 #include "report/telemetry_json.h"
 
 namespace genscope {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using report::Json;
 
 template <class T>
 Json or_null(const std::optional<T>& value) {
@@ -26,7 +27,8 @@ Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr)
 // Builds the report and, beside it, the reason for whatever is null in it.
 class JsonReport {
  public:
-  JsonReport(const Run& run, const Analysis& analysis) : run_(run), analysis_(analysis) {}
+  JsonReport(const Run& run, const Analysis& analysis, const Advice& advice)
+      : run_(run), analysis_(analysis), advice_(advice) {}
 
   Json make() {
     Json out;
@@ -43,7 +45,7 @@ class JsonReport {
     out["allocators"] = report::allocators_json(telemetry, absent_);
     out["processes"] = report::processes_json(telemetry);
     out["telemetry_events"] = report::telemetry_events_json(telemetry);
-    out["findings"] = missing("findings", "this version of genscope has no advisor yet");
+    out["findings"] = report::findings_json(advice_);
     out["threads"] = threads();
     out["counters"] = counters();
     out["recorder"] = recorder();
@@ -232,15 +234,18 @@ class JsonReport {
 
   const Run& run_;
   const Analysis& analysis_;
+  const Advice& advice_;
   Json absent_ = Json::object();
 };
 
 }  // namespace
 
-void report_json(const Run& run, const Analysis& analysis, const Sink& sink) {
+void report_json(const Run& run, const Analysis& analysis, const Advice& advice, const Sink& sink) {
   constexpr int kIndent = 2;
   // Names are any bytes: what is not UTF-8 becomes U+FFFD.
-  sink(JsonReport(run, analysis).make().dump(kIndent, ' ', false, Json::error_handler_t::replace));
+  sink(JsonReport(run, analysis, advice)
+           .make()
+           .dump(kIndent, ' ', false, Json::error_handler_t::replace));
   sink("\n");
 }
 

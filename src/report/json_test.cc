@@ -14,7 +14,8 @@ using Json = nlohmann::json;
 
 Json report_of(const genscope::Run& run) {
   const Analysis analysis = analyze(run);
-  return Json::parse(testing::written([&](const Sink& sink) { report_json(run, analysis, sink); }));
+  return Json::parse(
+      testing::written([&](const Sink& sink) { report_json(run, analysis, {}, sink); }));
 }
 
 bool is_type(const Json& value, const std::string& type) {
@@ -105,8 +106,8 @@ TEST(JsonReport, HoldsTheFigures) {
 
 TEST(JsonReport, WhatIsNotMeasuredIsNullWithAReason) {
   const Json r = report_of(testing::make_run(testing::sample_trace()));
-  for (const char* path : {"/process/cpu_ns", "/gpus", "/findings", "/steps/trend",
-                           "/recorder/probe_cpu_ns", "/run/exit_code", "/run/ranks"}) {
+  for (const char* path : {"/process/cpu_ns", "/gpus", "/steps/trend", "/recorder/probe_cpu_ns",
+                           "/run/exit_code", "/run/ranks"}) {
     EXPECT_TRUE(r.at(Json::json_pointer(path)).is_null()) << path;
     std::string dotted = std::string(path).substr(1);
     std::replace(dotted.begin(), dotted.end(), '/', '.');

@@ -8,6 +8,7 @@
 
 #include <genscope/report.h>
 
+#include "report/advice_text.h"
 #include "report/format.h"
 #include "report/integrity.h"
 #include "report/printable.h"
@@ -27,9 +28,11 @@ constexpr std::size_t kNarrowest = 40;
 
 class TextReport {
  public:
-  TextReport(const Run& run, const Analysis& analysis, const TextOptions& options)
+  TextReport(const Run& run, const Analysis& analysis, const Advice& advice,
+             const TextOptions& options)
       : run_(run),
         analysis_(analysis),
+        advice_(advice),
         width_(std::max(kNarrowest, static_cast<std::size_t>(std::max(options.width, 0)))),
         color_(options.color),
         stages_only_(options.stages_only) {}
@@ -41,10 +44,12 @@ class TextReport {
     }
     stages();
     steps();
-    if (stages_only_) return std::move(out_);
-    tracks();
-    counters();
-    recorder();
+    if (!stages_only_) {
+      tracks();
+      counters();
+      recorder();
+    }
+    findings();
     return std::move(out_);
   }
 
@@ -238,8 +243,15 @@ class TextReport {
     for (const std::string& damage : rep::integrity_sentences(run_)) warning(damage);
   }
 
+  void findings() {
+    if (stages_only_ && advice_.findings.empty()) return;
+    heading("Findings");
+    out_ += rep::findings_text(advice_, width_, color_, stages_only_);
+  }
+
   const Run& run_;
   const Analysis& analysis_;
+  const Advice& advice_;
   std::size_t width_;
   bool color_;
   bool stages_only_;
@@ -248,9 +260,9 @@ class TextReport {
 
 }  // namespace
 
-void report_text(const Run& run, const Analysis& analysis, const TextOptions& options,
-                 const Sink& sink) {
-  sink(TextReport(run, analysis, options).make());
+void report_text(const Run& run, const Analysis& analysis, const Advice& advice,
+                 const TextOptions& options, const Sink& sink) {
+  sink(TextReport(run, analysis, advice, options).make());
 }
 
 }  // namespace genscope

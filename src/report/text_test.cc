@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "report/printable.h"
+#include "report/testing/advice.h"
 #include "report/testing/sample.h"
 
 namespace genscope {
@@ -15,7 +16,7 @@ using ::testing::Not;
 
 std::string text_of(const genscope::Run& run, TextOptions options = {}) {
   const Analysis analysis = analyze(run);
-  return testing::written([&](const Sink& sink) { report_text(run, analysis, options, sink); });
+  return testing::written([&](const Sink& sink) { report_text(run, analysis, {}, options, sink); });
 }
 
 TEST(TextReport, ShowsWhatRanAndWhereTimeWent) {
@@ -80,6 +81,33 @@ TEST(TextReport, StatesLossesPerThreadAndDamage) {
 TEST(TextReport, ColorOnlyWhenAsked) {
   EXPECT_THAT(text_of(testing::make_run(testing::sample_trace()), {.color = true}),
               HasSubstr("\x1b[1m"));
+}
+
+TEST(Reports, EndWithTheFindings) {
+  const genscope::Run run = testing::make_run(testing::sample_trace());
+  const Analysis analysis = analyze(run);
+  const Advice advice = testing::sample_advice();
+  const auto text = [&](TextOptions options) {
+    return testing::written(
+        [&](const Sink& sink) { report_text(run, analysis, advice, options, sink); });
+  };
+  EXPECT_THAT(text({}), HasSubstr("\nFindings\ncritical  RUN-FAILED  Generations failed\n"));
+  EXPECT_TRUE(text({}).ends_with("--all).\n"));
+  const std::string brief = text({.stages_only = true});
+  EXPECT_THAT(brief, HasSubstr("WARM-FIRST  The first step is a warm-up\n  advice"));
+  EXPECT_THAT(brief, Not(HasSubstr("evidence")));
+}
+
+TEST(MarkdownReport, HasTablesAndFindingsAndNoMarkupOfOthers) {
+  const genscope::Run run = testing::make_run(testing::sample_trace());
+  const std::string text = testing::written([&](const Sink& sink) {
+    report_markdown(run, analyze(run), testing::sample_advice(), sink);
+  });
+  EXPECT_THAT(text, HasSubstr("# test\n\n|  |  |\n|---|---|\n"));
+  EXPECT_THAT(text, HasSubstr("| denoise | stage | 1 | 600 ms | 0 ns | 60.0% |"));
+  EXPECT_THAT(text, HasSubstr("vae\\\\x1b\\[31m"));
+  EXPECT_THAT(text, HasSubstr("\n## Findings\n\n- **critical** RUN-FAILED"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
 }
 
 }  // namespace

@@ -42,6 +42,8 @@ Facts facts_of(const Run& run, const Analysis& analysis) {
   const advice::Steps steps = advice::find_steps(run, analysis);
   advice::stage_facts(run, analysis, facts);
   advice::step_facts(run, steps, facts);
+  advice::call_facts(run, steps, facts);
+  advice::target_facts(run, facts);
   advice::gpu_facts(run, analysis, steps, facts);
   advice::host_facts(run, analysis, steps, facts);
   advice::load_facts(run, facts);

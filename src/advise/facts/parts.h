@@ -35,6 +35,8 @@ Steps find_steps(const Run& run, const Analysis& analysis);
 
 void stage_facts(const Run& run, const Analysis& analysis, Facts& facts);
 void step_facts(const Run& run, const Steps& steps, Facts& facts);
+void call_facts(const Run& run, const Steps& steps, Facts& facts);  // after step_facts()
+void target_facts(const Run& run, Facts& facts);
 void gpu_facts(const Run& run, const Analysis& analysis, const Steps& steps, Facts& facts);
 void host_facts(const Run& run, const Analysis& analysis, const Steps& steps, Facts& facts);
 void load_facts(const Run& run, Facts& facts);
