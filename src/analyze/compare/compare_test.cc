@@ -160,6 +160,19 @@ TEST(Compare, ReadsTheMachineFromItsProbes) {
   EXPECT_EQ(silent.env_changes, 0u) << "a run without probes does not say its hardware";
 }
 
+TEST(Compare, AVariableThatOneRunDidNotSetIsADifference) {
+  const Generation a{.texts = {{"env.OMP_NUM_THREADS", "1"},
+                               {"env.NCCL_DEBUG", "INFO"},
+                               {"env.launch_blocking", "false"}}};
+  const Generation b{.texts = {{"env.launch_blocking", "false"}}};
+  const Comparison c = compared(a.run(), b.run());
+  EXPECT_THAT(keys(c.environment), ElementsAre("OMP_NUM_THREADS!", "NCCL_DEBUG"));
+  EXPECT_EQ(c.environment[0].after, "unset");
+  EXPECT_EQ(compared(b.run(), a.run()).env_changes, 1u);
+  const Comparison unknown = compared(a.run(), Generation{}.run());
+  EXPECT_EQ(unknown.env_changes, 0u) << "not made by `genscope run`: it does not say";
+}
+
 TEST(Compare, RefusesOtherWorkUnlessForced) {
   const Generation a{.numbers = {{"steps", 20}, {"width", 512}}};
   const Generation b{.numbers = {{"num_inference_steps", 30}, {"width", 1024}}};

@@ -108,6 +108,15 @@ void add_models(const Analysis& analysis, Collector& facts) {
   facts.add("models", all);
 }
 
+// `genscope run` keeps this of every run, and of its list of variables those that are set: where
+// both runs have it, a variable that one does not name was not set there.
+constexpr std::string_view kWatched = "launch_blocking";
+bool is_variable(std::string_view key) {
+  return std::all_of(key.begin(), key.end(), [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
 std::vector<Difference>& list_of(Place place, Comparison& result) {
   switch (place) {
     case Place::environment:
@@ -144,9 +153,15 @@ bool says_workload(const RunFacts& facts) {
 }
 
 void compare_facts(const RunFacts& before, const RunFacts& after, Comparison& result) {
+  const bool watched = before.contains(kWatched) && after.contains(kWatched);
   const auto add = [&](const std::string& key, const RunFact* first, const RunFact* second) {
+    const RunFact unset{"unset", "unset", Place::environment, true};
+    if (watched && is_variable(key)) {
+      if (first == nullptr) first = &unset;
+      if (second == nullptr) second = &unset;
+    }
     if (first != nullptr && second != nullptr && first->text == second->text) return;
-    const RunFact& known = first != nullptr ? *first : *second;
+    const RunFact& known = first != nullptr && first->text != unset.text ? *first : *second;
     Difference difference{key, {}, {}, false};
     if (first != nullptr) difference.before = first->text;
     if (second != nullptr) difference.after = second->text;

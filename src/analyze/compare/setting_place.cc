@@ -64,6 +64,7 @@ constexpr Row kRows[] = {
   // A container's host has another name each time; memory varies with the kernel by a little.
   {"host", kEnvironment, false}, {"memory_bytes", kEnvironment, false},
   {"genscope", kEnvironment, false},
+  {"TORCHINDUCTOR_CACHE_DIR", kEnvironment, false}, {"NCCL_DEBUG", kEnvironment, false},
 
   // Another picture of the same cost, and places.
   {"command", kOther, false}, {"seed", kOther, false}, {"prompt", kOther, false},
