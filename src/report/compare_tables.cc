@@ -31,6 +31,28 @@ std::string readable(const std::string& key, const std::string& value) {
   return printable(value);
 }
 
+// Leaves out the words that two texts have in common at either end, so that what differs is not
+// lost when they are shortened: "...--steps 8..." of two long commands.
+void drop_common(std::string& before, std::string& after) {
+  constexpr std::string_view kEllipsis = "\xE2\x80\xA6";
+  const std::size_t shorter = std::min(before.size(), after.size());
+  std::size_t head = 0, tail = 0,
+              word = 0;  // a word before the difference stays: the option's name
+  for (std::size_t i = 0; i < shorter && before[i] == after[i]; ++i) {
+    if (before[i] == ' ') head = std::exchange(word, i + 1);
+  }
+  for (std::size_t i = 0; i < shorter - head; ++i) {
+    const char c = before[before.size() - 1 - i];
+    if (c != after[after.size() - 1 - i]) break;
+    if (c == ' ') tail = i + 1;
+  }
+  for (std::string* text : {&before, &after}) {
+    *text = text->substr(head, text->size() - head - tail);
+    if (head > 0) text->insert(0, kEllipsis);
+    if (tail > 0) *text += kEllipsis;
+  }
+}
+
 std::string value_text(const std::optional<double>& value, const std::string& unit) {
   if (!value) return kUnknown;
   if (unit == "ns") return duration(*value, true);
@@ -62,12 +84,14 @@ std::string interval_text(const ChangeRow& row) {
 
 Table difference_table(const std::vector<Difference>& differences, std::size_t limit) {
   Table table({{"key", true}, {"before", true}, {"after", true}});
-  const auto cell = [&](const Difference& difference, const std::optional<std::string>& value) {
-    return value ? shorten(readable(difference.key, *value), limit) : kUnknown;
-  };
   for (const Difference& difference : differences) {
-    table.add({shorten(printable(difference.key), limit), cell(difference, difference.before),
-               cell(difference, difference.after)});
+    const auto cell = [&](const std::optional<std::string>& value) {
+      return value ? readable(difference.key, *value) : kUnknown;
+    };
+    std::string before = cell(difference.before), after = cell(difference.after);
+    if (columns(before) > limit || columns(after) > limit) drop_common(before, after);
+    table.add(
+        {shorten(printable(difference.key), limit), shorten(before, limit), shorten(after, limit)});
   }
   return table;
 }
@@ -112,7 +136,7 @@ std::string drift_sentence(const Comparison& comparison) {
     if (difference.decisive) keys += (keys.empty() ? "" : ", ") + printable(difference.key);
   }
   return fmt::format(
-      "ENV-DRIFT: {} of library, driver or hardware ({}); explain {} before the times.",
+      "ENV-DRIFT: {} of library, driver, hardware or variable ({}); explain {} before the times.",
       counted(comparison.env_changes, "difference", "differences"), keys,
       comparison.env_changes == 1 ? "it" : "these");
 }

@@ -49,8 +49,19 @@ TEST(CompareText, UnitsAreReadable) {
   const std::string text = text_of(testing::sample_comparison(), {.width = 200});
   EXPECT_THAT(text, HasSubstr("gpu_memory_bytes       79.2 GiB"));
   EXPECT_THAT(text, HasSubstr("300 W"));
-  EXPECT_THAT(text, HasSubstr("ENV-DRIFT: 1 difference of library, driver or hardware "
+  EXPECT_THAT(text, HasSubstr("ENV-DRIFT: 1 difference of library, driver, hardware or variable "
                               "(gpu_power_limit_watts); explain it before the times."));
+}
+
+TEST(CompareTables, LongValuesShowWhereTheyDiffer) {
+  const std::string head(50, 'h'), tail(50, 't');
+  const auto cells = [&](const std::string& before, const std::string& after) {
+    return report::difference_table({{"command", before, after, false}}, 30).markdown();
+  };
+  EXPECT_THAT(cells(head + " --steps 8 " + tail, head + " --steps 16 --x " + tail),
+              HasSubstr("| …--steps 8… | …--steps 16 --x… |"));
+  EXPECT_THAT(cells(head + " a b", head + " a b c"), HasSubstr("| …a b | …a b c |"));
+  EXPECT_THAT(cells("x " + tail, tail), HasSubstr("| x ttt"));
 }
 
 TEST(CompareTables, AVerdictInAWord) {

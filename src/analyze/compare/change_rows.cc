@@ -152,7 +152,7 @@ void add_rows(const Side& before, const Side& after, Comparison& result) {
   const Analysis &a = before.analysis, &b = after.analysis;
   add_figure("wall time", "run", "ns", positive(a.wall_ns), positive(b.wall_ns), result);
   const Sample &steady = before.samples.steady, &steady_after = after.samples.steady;
-  if (steady.present() || steady_after.present()) {
+  if (steady.count > 0 || steady_after.count > 0) {
     result.rows.push_back(
         span_row(std::string(kSteadyStep), "step", steady, steady_after, result.noise_floor));
   }

@@ -10,6 +10,7 @@
 #include "analyze/compare/judge.h"
 #include "analyze/compare/samples.h"
 #include "analyze/compare/setting_place.h"
+#include "analyze/compare/steady_steps.h"
 #include "analyze/testing/trace_builder.h"
 #include "testing/random.h"
 
@@ -270,7 +271,7 @@ TEST(Compare, RefusesRunsWithNothingInCommon) {
 TEST(Compare, JudgesTheSteadySteps) {
   Generation a, b;
   a.step_ms = {900, 300, 100, 101, 99, 100, 102, 98};
-  b.step_ms = {80, 80, 80, 81, 79, 80, 82, 78};
+  b.step_ms = {800, 240, 80, 81, 79, 80, 82, 78};
   const Comparison c = compared(a.run(), b.run());
   const ChangeRow& steady = row_of(c, "steady step");
   EXPECT_EQ(steady.before_count, 6u) << "the first two are warm-up";
@@ -288,6 +289,7 @@ TEST(Compare, JudgesTheSteadySteps) {
   EXPECT_EQ(compared(b.run(), a.run()).verdict, Change::slower);
   EXPECT_THAT(compared(b.run(), a.run()).reason, HasSubstr("1.25 times as long"));
   EXPECT_EQ(compared(a.run(), a.run(), {.noise_floor = 0.1}).verdict, Change::same);
+  EXPECT_EQ(compared(a.run(), b.run(), {.noise_floor = 0.2}).verdict, Change::inconclusive);
   EXPECT_EQ(compared(a.run(), b.run(), {.noise_floor = 0.5}).verdict, Change::same);
 }
 
@@ -547,6 +549,34 @@ TEST(CompareSamples, DriftAloneIsNoVerdict) {
     wrong += change == Change::faster || change == Change::slower ? 1 : 0;
   }
   EXPECT_LT(wrong, kPairs / 10) << "as if they were independent: half of them";
+}
+
+TEST(CompareSamples, WarmupIsLeftOutOfTheSteadySteps) {
+  const auto steady = [](const std::vector<std::vector<std::int64_t>>& loops, SpanKind wrapper) {
+    TraceBuilder t;
+    std::int64_t at = 0;
+    for (const std::vector<std::int64_t>& loop : loops) {
+      const auto around = t.span("loop", SpanKind::stage, at, 1000);
+      for (const std::int64_t ns : loop) {
+        const auto each = t.span("each", wrapper, at, ns, {.parent = around});
+        t.span("step", SpanKind::step, at, ns, {.parent = each});
+        at += ns;
+      }
+    }
+    return analysis::steady_steps(make_run(t.trace()));
+  };
+  const auto f = SpanKind::function;
+  EXPECT_THAT(steady({{90, 20, 10, 11, 12}}, f).durations_ns, ElementsAre(10, 11, 12));
+  EXPECT_THAT(steady({{10, 20, 10, 11, 12}}, f).durations_ns, SizeIs(5)) << "no leading one";
+  EXPECT_THAT(steady({{90, 80, 70, 10, 10, 10, 10}}, f).durations_ns,
+              ElementsAre(70, 10, 10, 10, 10))
+      << "two at most";
+  EXPECT_THAT(steady({{90, 10, 10}}, f).durations_ns, SizeIs(3)) << "too few to tell";
+  EXPECT_THAT(steady({{90, 10}, {10, 10}, {10, 10}}, f).durations_ns, SizeIs(5))
+      << "short loops of a process are one";
+  EXPECT_EQ(steady({{1, 1, 1, 1}, {1, 1, 1, 1}}, f).per_loop, 4u) << "through functions";
+  EXPECT_EQ(steady({{1, 1, 1, 1}, {1, 1}}, f).per_loop, std::nullopt);
+  EXPECT_EQ(steady({{1, 1, 1, 1}}, SpanKind::block).per_loop, 1u) << "a block is no wrapper";
 }
 
 TEST(CompareSamples, SortIsThatOfTheLibrary) {

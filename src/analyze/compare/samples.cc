@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "analyze/compare/steady_steps.h"
 #include "analyze/percentile.h"
 #include "analyze/rows.h"
 #include "analyze/time.h"
@@ -17,10 +18,12 @@ std::int64_t duration_of(const SpanColumns& spans, std::size_t span) noexcept {
   return interval(spans.begin_ns[span], spans.duration_ns[span]).length();
 }
 
-bool counts(std::uint8_t flags) noexcept { return (flags & (kSpanFailed | kSpanUnfinished)) == 0; }
+constexpr std::uint8_t kPart = kSpanUnfinished | kSpanClipped;  // begin or end were not recorded
+
+bool counts(std::uint8_t flags) noexcept { return (flags & (kSpanFailed | kPart)) == 0; }
 
 void tally(std::uint8_t flags, Sample& sample) noexcept {
-  if ((flags & kSpanUnfinished) != 0) {
+  if ((flags & kPart) != 0) {
     ++sample.unfinished;
   } else if ((flags & kSpanFailed) != 0) {
     ++sample.failed;
@@ -124,37 +127,10 @@ class Gatherer {
   }
 
   void gather_steady() {
-    std::vector<std::int64_t> steady;
-    std::optional<std::uint32_t> length;
-    bool even = true;
-    for (std::size_t t = 0; t < run_.traces.size(); ++t) {
-      const SpanColumns& spans = run_.traces[t].spans;
-      const std::vector<std::uint32_t>& row_of = rows_.rows_of(t);
-      std::vector<std::uint32_t> seen(spans.size());  // steps so far under each span
-      std::vector<std::uint32_t> rootless(run_.traces[t].tracks.size());
-      for (std::size_t i = 0; i < spans.size(); ++i) {
-        if (row_of[spans.name[i]] >= rows_.step_rows()) continue;
-        const bool has_parent = spans.parent[i] < spans.size();
-        even &= has_parent;
-        const std::uint32_t place =
-            has_parent ? seen[spans.parent[i]]++ : rootless[spans.track[i]]++;
-        tally_steady(spans, i, place, steady);
-      }
-      for (const std::uint32_t steps : seen) {
-        if (steps == 0) continue;
-        even &= steps == length.value_or(steps);
-        length = steps;
-      }
-    }
-    if (even && length) result_.steps_per_loop = *length;
-    measure(steady, scratch_, result_.steady);
-  }
-
-  void tally_steady(const SpanColumns& spans, std::size_t span, std::uint32_t place,
-                    std::vector<std::int64_t>& steady) {
-    if (place < kFirstSteady) return;
-    tally(spans.flags[span], result_.steady);
-    if (counts(spans.flags[span])) steady.push_back(duration_of(spans, span));
+    SteadySteps steps = steady_steps(run_);
+    result_.steps_per_loop = steps.per_loop;
+    result_.steady.count = steps.durations_ns.size();
+    measure(steps.durations_ns, scratch_, result_.steady);
   }
 
   const Run& run_;

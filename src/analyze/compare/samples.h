@@ -19,11 +19,9 @@ inline constexpr std::size_t kMostValues = 1000;
 // Spans that resemble their neighbours in time are worth fewer than their number: n (1 - r) / (1 +
 // r) for the autocorrelation r of neighbours, if that is above 2 / sqrt(n), but at least so many.
 inline constexpr std::size_t kLeastValues = 4;
-// Steps before this place in their loop are warm-up. Fixed, not found in the data, so that the same
-// steps of both runs are compared.
-inline constexpr std::uint32_t kFirstSteady = 2;
 
-// A set of spans. Those that failed or never finished are counted and left out of the rest.
+// A set of spans. Those that failed, never finished or lost their begin are counted and left out of
+// the rest.
 struct Sample {
   std::uint64_t count = 0, failed = 0, unfinished = 0;
   double total_ns = 0;
@@ -49,9 +47,8 @@ struct RunSamples {
     std::size_t names = 0;
   };
   std::array<Kind, kSpanKinds> kinds;
-  Sample steady;  // steps from kFirstSteady on of their loop (steps under one parent)
-  // The length of every loop, if all have the same and every step has a parent.
-  std::optional<std::uint64_t> steps_per_loop;
+  Sample steady;  // steps without the warm-up of their loops (steady_steps.h)
+  std::optional<std::uint64_t> steps_per_loop;  // where every loop has the same
 
   const Kind& of(SpanKind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
 };

@@ -41,16 +41,18 @@ Basis find_basis(const RunSamples& before, const RunSamples& after) {
   return {};
 }
 
+bool is_longer(const ChangeRow& row) { return row.factor && *row.factor < 1; }
+
 std::string factor_text(const ChangeRow& row) {
   if (!row.factor) return "";
-  if (row.change == Change::slower) return fmt::format(", {:.3g} times as long", 1 / *row.factor);
+  if (is_longer(row)) return fmt::format(", {:.3g} times as long", 1 / *row.factor);
   return fmt::format(", {:.3g} times as fast", *row.factor);
 }
 
 std::string interval_text(const ChangeRow& row, double noise_floor) {
-  const bool slower = row.change == Change::slower;
-  const double low = slower ? 1 / *row.factor_high : *row.factor_low;
-  const double high = slower ? 1 / *row.factor_low : *row.factor_high;
+  const bool longer = is_longer(row);
+  const double low = longer ? 1 / *row.factor_high : *row.factor_low;
+  const double high = longer ? 1 / *row.factor_low : *row.factor_high;
   std::string text = fmt::format(" (95 % {:.3g} to {:.3g})", low, high);
   if (row.change == Change::same) {
     text += fmt::format(", within the noise floor of {:.3g} %", noise_floor * 100);
