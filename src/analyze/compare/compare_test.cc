@@ -551,6 +551,16 @@ TEST(CompareSamples, DriftAloneIsNoVerdict) {
   EXPECT_LT(wrong, kPairs / 10) << "as if they were independent: half of them";
 }
 
+TEST(Compare, SaysWhenStepsVaryMuch) {
+  Generation noisy, calm;
+  noisy.step_ms = {100, 160, 120, 90, 150, 100, 140, 95, 130, 105};
+  calm.step_ms = {100, 101, 99, 100, 102, 98, 100, 101, 99, 400};
+  const std::vector<std::string> notes = compared(calm.run(), noisy.run()).notes;
+  EXPECT_THAT(notes, ::testing::Contains(
+                         AllOf(HasSubstr("second run vary much"), HasSubstr("takes 40 % more"))));
+  EXPECT_THAT(notes, Not(::testing::Contains(HasSubstr("first run vary"))));
+}
+
 TEST(CompareSamples, WarmupIsLeftOutOfTheSteadySteps) {
   const auto steady = [](const std::vector<std::vector<std::int64_t>>& loops, SpanKind wrapper) {
     TraceBuilder t;

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
+
+#include "analyze/percentile.h"
 
 namespace genscope::analysis {
 namespace {
@@ -71,6 +74,23 @@ void add_losses(const char* which, const Side& side, Comparison& result) {
       analysis.recorder.lost_spans, which));
 }
 
+// Steps that vary much show a machine with other work to do, on which runs differ by themselves.
+void add_spread(const char* which, const Sample& steady, Comparison& result) {
+  constexpr std::size_t kEnough = 8;
+  constexpr double kMuch = 0.1;
+  const std::vector<double>& logs = steady.logs;
+  if (logs.size() < kEnough) return;
+  const double low = logs[nearest_rank(logs.size(), 25)];
+  const double high = logs[nearest_rank(logs.size(), 75)];
+  const double spread = std::expm1(high - low);
+  if (spread <= kMuch) return;
+  result.notes.push_back(
+      fmt::format("The steady steps of the {} run vary much: of its middle half the longest takes "
+                  "{:.0f} % more "
+                  "than the shortest. Runs like this one differ with nothing changed.",
+                  which, spread * 100));
+}
+
 void add_coverage(const char* which, const Telemetry& telemetry, Comparison& result) {
   constexpr double kEnough = 0.9;
   for (const EntityRow& row : telemetry.entities) {
@@ -128,6 +148,8 @@ void add_notes(const Side& before, const RunFacts& before_facts, const Side& aft
   add_failures("second", after, result);
   add_losses("first", before, result);
   add_losses("second", after, result);
+  add_spread("first", before.samples.steady, result);
+  add_spread("second", after.samples.steady, result);
   add_coverage("first", before.analysis.telemetry, result);
   add_coverage("second", after.analysis.telemetry, result);
 }
