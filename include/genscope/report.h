@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include <genscope/advise.h>
+#include <genscope/aggregate.h>
 #include <genscope/analyze.h>
 #include <genscope/compare.h>
 #include <genscope/trace.h>
@@ -76,5 +77,18 @@ void compare_text(const Comparison& comparison, const CompareTextOptions& option
 void compare_json(const Comparison& comparison, const Sink& sink);
 // The same tables as the text, for a page or a pull request.
 void compare_markdown(const Comparison& comparison, const Sink& sink);
+
+struct AggregateTextOptions {
+  int width = 100;     // columns of the terminal
+  bool color = false;  // ANSI colours
+};
+
+// Many ranks as one, see docs/aggregate.md: who is missing, stages and figures over the ranks,
+// stragglers, clocks, a row per rank.
+void aggregate_text(const Aggregate& aggregate, const AggregateTextOptions& options,
+                    const Sink& sink);
+// `genscope.aggregate/1`.
+void aggregate_json(const Aggregate& aggregate, const Sink& sink);
+void aggregate_markdown(const Aggregate& aggregate, const Sink& sink);
 
 }  // namespace genscope

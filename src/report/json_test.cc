@@ -76,6 +76,7 @@ TEST(JsonReport, HasTheDocumentedShape) {
   check(report_of(run), schema(), "report");
   check(report_of(genscope::Run{}), schema(), "empty run");
   check(report_of(testing::make_run(Trace{})), schema(), "empty trace");
+  check(report_of(testing::make_run(testing::generation_trace())), schema(), "generation");
 }
 
 TEST(JsonReport, EveryDocumentedKeyIsOnItsPage) {
@@ -118,6 +119,32 @@ TEST(JsonReport, WhatIsNotMeasuredIsNullWithAReason) {
     EXPECT_EQ(stage["count"], 0);
     EXPECT_TRUE(stage["min_ns"].is_null()) << "never finished: no minimum, rather than 0";
     EXPECT_TRUE(stage["device_ns"].is_null());
+  }
+}
+
+TEST(JsonReport, HoldsWhateverWasGenerated) {
+  const Json r = report_of(testing::make_run(testing::generation_trace()));
+  EXPECT_EQ(r["steps"]["warmup_count"], 3);
+  EXPECT_EQ(r["steps"]["steady_p50_ns"], 100'000'000);
+  EXPECT_EQ(r["steps"]["trend"]["flat"], true);
+  EXPECT_EQ(r["steps"]["outliers"], Json::array());
+  EXPECT_EQ(r["diffusion"]["frames_per_second"], 8.0);
+  EXPECT_EQ(r["training"]["epochs"][0]["batches"]["count"], 4);
+  EXPECT_EQ(r["requests"]["success_ratio"], 0.5);
+  EXPECT_EQ(r["multimodal"]["image_ms_mean"], 80.0);
+  EXPECT_EQ(r["bottlenecks"][0]["name"], "attn\x1b[1m");
+  EXPECT_EQ(r["streaming"]["drop_ratio"], 0.2);
+  EXPECT_TRUE(r["streaming"]["latency_ms_mean"].is_null());
+  EXPECT_EQ(r["absent"]["streaming.latency_ms_mean"], "no event says it");
+  EXPECT_EQ(r["layers"][1]["parameters"], nullptr);
+  EXPECT_EQ(r["cache"]["hit_ratio"], 0.5);
+  EXPECT_EQ(r["memory_events"]["allocated_bytes"], 4096.0);
+  EXPECT_EQ(r["models"][0]["type"], "mmdit");
+  const Json none = report_of(testing::make_run(Trace{}));
+  for (const char* key :
+       {"diffusion", "training", "requests", "multimodal", "streaming", "cache", "memory_events"}) {
+    EXPECT_TRUE(none[key].is_null()) << key;
+    EXPECT_TRUE(none["absent"].contains(key)) << key;
   }
 }
 
