@@ -7,6 +7,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "faults.h"
+
 namespace tinydiff {
 namespace {
 
@@ -15,6 +17,9 @@ constexpr int kMaxSteps = 1000;  // the training steps of the DDIM schedule
 constexpr Index kMaxBatch = 64;
 constexpr Index kMaxFrames = 1000;
 constexpr int kMaxThreads = 256;
+constexpr int kMaxRequests = 1000;
+constexpr int kMaxRanks = 64;
+constexpr int kMaxEpochs = 1000;
 constexpr double kMaxGuidance = 30.0;
 
 template <typename Number>
@@ -78,6 +83,14 @@ std::string set_arch(std::string_view text, Options& options) {
   return {};
 }
 
+std::string set_fault(std::string_view text, Options& options) {
+  if (text != "list" && find_fault(text) == nullptr) {
+    return complaint("--fault", text, "see tinydiff --fault list");
+  }
+  options.fault = text;
+  return {};
+}
+
 // Sets one option that takes a value. Returns an error, or an empty string.
 std::string set_option(std::string_view name, std::string_view value, Options& options) {
   if (name == "--arch") return set_arch(value, options);
@@ -89,6 +102,10 @@ std::string set_option(std::string_view name, std::string_view value, Options& o
     return set_integer(name, value, std::uint64_t{0}, UINT64_MAX, options.seed);
   }
   if (name == "--threads") return set_integer(name, value, 1, kMaxThreads, options.threads);
+  if (name == "--requests") return set_integer(name, value, 1, kMaxRequests, options.requests);
+  if (name == "--ranks") return set_integer(name, value, 1, kMaxRanks, options.ranks);
+  if (name == "--train") return set_integer(name, value, 1, kMaxEpochs, options.epochs);
+  if (name == "--fault") return set_fault(value, options);
   if (name == "--guidance") return set_guidance(value, options);
   if (name == "--prompt") {
     options.prompt = value;
@@ -100,8 +117,9 @@ std::string set_option(std::string_view name, std::string_view value, Options& o
 }
 
 bool takes_value(std::string_view name) {
-  for (const std::string_view known : {"--arch", "--size", "--steps", "--batch", "--frames",
-                                       "--seed", "--threads", "--guidance", "--prompt", "--out"}) {
+  for (const std::string_view known :
+       {"--arch", "--size", "--steps", "--batch", "--frames", "--seed", "--threads", "--guidance",
+        "--prompt", "--out", "--requests", "--ranks", "--train", "--fault"}) {
     if (name == known) return true;
   }
   return false;
@@ -152,6 +170,8 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
     }
     if (std::string error = set_option(name, value, options); !error.empty()) return failed(error);
   }
+  if (options.fault == "list") return {std::move(options), false, {}};
+  apply_fault(options);
   if (options.write_images) {
     if (std::string error = resolve_out(options); !error.empty()) return failed(error);
   }
@@ -173,11 +193,15 @@ download. The same options give the same picture, whatever the number of threads
   --prompt TEXT       what to paint
   --seed N            seed of the initial noise (0)
   --threads N         threads, the main one included (1)
+  --requests N        so many generations, one after another, each marked as a request
+  --ranks N           N processes that do the same and meet after each step (1)
+  --train EPOCHS      fit the gain of the network's output instead of generating
+  --fault NAME|list   spoil the run in one way, for genscope advise to find; list them
   --out PATH          PNG file, or a folder that exists or ends in '/' (tinydiff.png)
   --no-image          generate, but write nothing
   --help              this text
 
-exit codes: 0 fine; 1 an image could not be written; 2 a bad option
+exit codes: 0 fine; 1 an image could not be written, or a request failed; 2 a bad option
 )";
 }
 

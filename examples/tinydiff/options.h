@@ -22,6 +22,17 @@ struct Options {
   std::string prompt = "a lighthouse above a stormy sea, oil on canvas";
   std::string out = "tinydiff.png";  // a file, or a folder that exists or ends in '/'
   bool write_images = true;
+  int requests = 0;   // above 0: so many generations, one after another, each a request
+  int ranks = 1;      // processes that do the same and meet after each step
+  int epochs = 0;     // above 0: train instead of generating
+  std::string fault;  // see faults.h
+
+  // What only a fault sets.
+  bool distilled = false, benchmark = false, preview = false, encode_in_training = false;
+  int experts = 1;
+  int padded_tokens = 0;      // 0: as the text encoder pads
+  double target_seconds = 0;  // of a generation; 0: none
+  Index second_size = 0;      // of a second picture; 0: none
 
   bool guided() const { return guidance > 1.0; }
 };

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "denoiser.h"
+#include "joint.h"
 #include "options.h"
 #include "pool.h"
 #include "scheduler.h"
@@ -14,17 +15,25 @@
 
 namespace tinydiff {
 
+inline constexpr const char* kWeightsName = "tinydiff-2024";  // the seed of the weights
+
 class Pipeline {
  public:
   // Takes a finished picture. A picture arrives as soon as its block is decoded.
   using Sink = std::function<void(Index sequence, Index frame, const RgbImage& image)>;
 
   // Creates the weights. Spans are recorded if a genscope session is open.
-  explicit Pipeline(const Options& options);
+  explicit Pipeline(const Options& options, Spoil spoil = {});
   ~Pipeline();
 
   void generate(const Sink& sink);
   std::int64_t parameters() const;
+
+  // The parts, each with its marks.
+  void encode_prompts();
+  Latents prepare_latents(Index first_frame, Index frames) const;
+  Tensor predict(const Latents& latents, double noise_level, Index first_frame);
+  RgbImage decode(const Images& latents, Index picture);
 
  private:
   struct Model;
@@ -34,17 +43,22 @@ class Pipeline {
     BlockContext context;
   };
 
-  void encode_prompts();
+  void load();
+  void say_config() const;
   void generate_block(Index first_frame, Index frames, const Sink& sink);
-  Latents prepare_latents(Index first_frame, Index frames) const;
   void denoise(Latents& latents, Index first_frame);
-  Tensor predict(const Latents& latents, double noise_level, Index first_frame);
+  void get_input(Index step);
+  void spoil(Joint joint, Index index, const Again& again) {
+    if (spoil_) spoil_(joint, index, again);
+  }
 
   Options options_;
+  Spoil spoil_;
   Pool pool_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<Scheduler> scheduler_;
   std::vector<Branch> branches_;
+  Index step_ = 0;
 };
 
 }  // namespace tinydiff

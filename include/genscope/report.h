@@ -15,6 +15,7 @@
 #include <genscope/advise.h>
 #include <genscope/aggregate.h>
 #include <genscope/analyze.h>
+#include <genscope/compare.h>
 #include <genscope/trace.h>
 
 namespace genscope {
@@ -24,14 +25,18 @@ using Sink = std::function<void(std::string_view)>;
 struct TextOptions {
   int width = 100;           // columns of the terminal
   bool color = false;        // ANSI colours
-  bool stages_only = false;  // the stage table and the steps, nothing else
+  bool stages_only = false;  // the stage table, the steps and the findings in brief, nothing else
 };
 
-// For people: what ran, the stage table, steps, threads, counters, what was lost.
-void report_text(const Run& run, const Analysis& analysis, const TextOptions& options,
-                 const Sink& sink);
+// For people: what ran, the stage table, steps, threads, counters, what was lost, and what the
+// advisor found: advise(facts_of(run, analysis)).
+void report_text(const Run& run, const Analysis& analysis, const Advice& advice,
+                 const TextOptions& options, const Sink& sink);
+// The same for a wiki, a pull request or a chat.
+void report_markdown(const Run& run, const Analysis& analysis, const Advice& advice,
+                     const Sink& sink);
 // `genscope.report/1`, see docs/report-json.md.
-void report_json(const Run& run, const Analysis& analysis, const Sink& sink);
+void report_json(const Run& run, const Analysis& analysis, const Advice& advice, const Sink& sink);
 // The stage table, a row per name and kind, units in the column names; what is not known is empty.
 void report_csv(const Run& run, const Analysis& analysis, const Sink& sink);
 
@@ -55,8 +60,23 @@ struct AdviceTextOptions {
 
 // For people: each finding with its evidence, advice, gain, confidence and source.
 void advice_text(const Advice& advice, const AdviceTextOptions& options, const Sink& sink);
+// The same as Markdown; `all` as above.
+void advice_markdown(const Advice& advice, bool all, const Sink& sink);
 // `genscope.advice/1`, see docs/rules.md. `all` as above.
 void advice_json(const Advice& advice, bool all, const Sink& sink);
+
+struct CompareTextOptions {
+  int width = 100;     // columns of the terminal
+  bool color = false;  // ANSI colours
+};
+
+// For people: what differs in how the two runs were made, then what changed, then the verdict.
+void compare_text(const Comparison& comparison, const CompareTextOptions& options,
+                  const Sink& sink);
+// `genscope.compare/1`, see docs/compare.md.
+void compare_json(const Comparison& comparison, const Sink& sink);
+// The same tables as the text, for a page or a pull request.
+void compare_markdown(const Comparison& comparison, const Sink& sink);
 
 struct AggregateTextOptions {
   int width = 100;     // columns of the terminal

@@ -92,6 +92,7 @@ constexpr Pair kPairs[] = {
   {"MEM-PARTIAL", "load.partial=false load.lowvram_patches=120", "load.lowvram_patches=0"},
   {"MEM-LEAK-V", "request.count=4 mem.peak_growth=0.08", "request.count=3"},
   {"MEM-LEAK-H", "host.rss_slope_low=2e6 step.trend=4 host.rss_growth=0.1", "step.trend=0"},
+  {"MEM-LEAK-H", "host.rss_slope_low=2e4 step.trend=40 host.rss_growth=0.06", "host.rss_growth=0.04"},
   {"MEM-LEAK-H", "host.rss_slope_low=2e6 step.trend=0 host.rss_growth=0.8", "host.rss_slope_low=-1"},
   {"HOST-SWAP", "host.swap_in_rate=5e7 host.majflt_rate=3 disk.read_rate=6e7 gpu.util=0.1", "host.swap_in_rate=0"},
   // loading

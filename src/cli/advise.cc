@@ -22,7 +22,10 @@ class Advise final : public Command {
     options.add("RUN", run_, "", "Run directory, or one trace file").required();
     options.flag("--all", all_, "Also the rules that could not judge, and what they lack");
     options.add("--rules", rules_, "FILE", "YAML that adds, overrides or silences rules");
-    options.flag("--json", json_, "Print one JSON document");
+    options.add("-f,--format", format_, "FORMAT", "text, json or md")
+        .one_of({"text", "json", "md"})
+        .show_default();
+    options.flag("--json", json_, "Short for --format json");
     options
         .add("-o,--output", output_, "PATH", "Write to this file, whole or not at all; - is stdout")
         .show_default();
@@ -33,7 +36,7 @@ class Advise final : public Command {
                     "Examples:\n"
                     "  genscope advise genscope-runs/20260101-120000-demo-4242\n"
                     "  genscope advise RUN --all --rules my-rules.yaml\n"
-                    "  genscope advise RUN --json | jq '.findings[].id'\n\n") +
+                    "  genscope advise RUN --json | jq '.findings[].rule'\n\n") +
         kExitCodesHelp);
   }
 
@@ -49,8 +52,10 @@ class Advise final : public Command {
     const Advice advice = genscope::advise(facts_of(*run, analyze(*run)), rules);
     Result<Output> output = Output::open(output_);
     if (!output) return output.error();
-    if (json_) {
+    if (json_ || format_ == "json") {
       advice_json(advice, all_, output->sink());
+    } else if (format_ == "md") {
+      advice_markdown(advice, all_, output->sink());
     } else {
       const bool color =
           globals.color == "auto" && !output->is_stdout() ? false : use_color(globals.color);
@@ -62,7 +67,7 @@ class Advise final : public Command {
 
  private:
   std::string run_, rules_;
-  std::string output_ = "-";
+  std::string output_ = "-", format_ = "text";
   bool all_ = false;
   bool json_ = false;
 };

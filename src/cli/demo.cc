@@ -98,14 +98,15 @@ class Demo final : public Command {
       return child_code;
     }
     const Analysis analysis = analyze(*run);
+    const Advice advice = advise(facts_of(*run, analysis));
     Result<Output> output = Output::open("-");
     if (!output) return output.error();
     const Sink sink = output->sink();
     if (json_) {
-      report_json(*run, analysis, sink);
+      report_json(*run, analysis, advice, sink);
     } else {
-      report_text(*run, analysis, {.width = output_width(), .color = use_color(globals.color)},
-                  sink);
+      report_text(*run, analysis, advice,
+                  {.width = output_width(), .color = use_color(globals.color)}, sink);
       sink(fmt::format("\nRecorded in {}\nTo see it again: genscope report {}\n", directory,
                        directory));
     }

@@ -15,12 +15,14 @@ namespace {
 class Report final : public Command {
  public:
   const char* name() const override { return "report"; }
-  const char* summary() const override { return "Show a recorded run: stages, steps, threads"; }
+  const char* summary() const override {
+    return "Show a recorded run: stages, steps, threads, findings";
+  }
 
   void add_options(Options& options) override {
     options.add("RUN", run_, "", "Run directory, or one trace file").required();
-    options.add("-f,--format", format_, "FORMAT", "text, json or csv")
-        .one_of({"text", "json", "csv"})
+    options.add("-f,--format", format_, "FORMAT", "text, json, csv or md")
+        .one_of({"text", "json", "csv", "md"})
         .show_default();
     options.flag("--json", json_, "Short for --format json");
     options
@@ -35,6 +37,7 @@ class Report final : public Command {
     options.footer(std::string("Examples:\n"
                                "  genscope report genscope-runs/20260101-120000-demo-4242\n"
                                "  genscope report RUN -f json | jq '.stages[0]'\n"
+                               "  genscope report RUN -f md >> notes.md\n"
                                "  genscope report RUN --spans -f csv -o spans.csv\n"
                                "  genscope report RUN --samples --points 1000 -o samples.csv\n\n") +
                    kExitCodesHelp);
@@ -61,16 +64,29 @@ class Report final : public Command {
     const Sink sink = output.sink();
     if (samples_) {
       (format_ == "json" ? samples_json : samples_csv)(run, analysis, points_, sink);
-    } else if (format_ == "json") {
-      (spans_ ? spans_json : report_json)(run, analysis, sink);
-    } else if (format_ == "csv") {
-      (spans_ ? spans_csv : report_csv)(run, analysis, sink);
     } else if (spans_) {
-      spans_text(run, analysis, sink);
+      (format_ == "json"  ? spans_json
+       : format_ == "csv" ? spans_csv
+                          : spans_text)(run, analysis, sink);
+    } else if (format_ == "csv") {
+      report_csv(run, analysis, sink);
+    } else {
+      write_advised(run, analysis, globals, output);
+    }
+  }
+
+  void write_advised(const genscope::Run& run, const Analysis& analysis, const Globals& globals,
+                     Output& output) const {
+    const Sink sink = output.sink();
+    const Advice advice = advise(facts_of(run, analysis));
+    if (format_ == "json") {
+      report_json(run, analysis, advice, sink);
+    } else if (format_ == "md") {
+      report_markdown(run, analysis, advice, sink);
     } else {
       const bool color =
           globals.color == "auto" && !output.is_stdout() ? false : use_color(globals.color);
-      report_text(run, analysis, {.width = output_width(), .color = color}, sink);
+      report_text(run, analysis, advice, {.width = output_width(), .color = color}, sink);
     }
   }
 

@@ -16,6 +16,7 @@
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
+#include "cli/watch/environment.h"
 #include "cli/watch/figures.h"
 #include "cli/watch/gpu_lines.h"
 #include "cli/watch/settings.h"
@@ -51,6 +52,7 @@ class OwnTrace {
     options.span = !tags.empty();     // the command's own spans are what a reader looks for
     session_ = std::make_unique<Session>("genscope", options);
     for (const auto& [key, value] : tags) session_->arg(key, std::string_view(value));
+    record_environment();
     sink_ = make_recording_sink();
   }
   SampleSink* sink() const { return sink_.get(); }
@@ -63,6 +65,12 @@ class OwnTrace {
   }
 
  private:
+  static void record_environment() {
+    const watch::Environment found = watch::watched_environment();
+    for (const auto& [key, value] : found.values) event("environment", {{key, value}});
+    event("environment", {{"env.launch_blocking", found.launch_blocking}});
+  }
+
   std::unique_ptr<Session> session_;
   std::unique_ptr<SampleSink> sink_;
 };
@@ -146,9 +154,12 @@ class RunCommand final : public Command {
     watcher.reset();  // the run is written: Ctrl-C may end the rest
     if (settings_.summary) show(place, *ending, telemetry, globals);
     complain(place);
-    if (!json_.empty()) write_file(place, json_, report_json);
+    const auto json = [](const genscope::Run& run, const Analysis& analysis, const Sink& sink) {
+      report_json(run, analysis, advise(facts_of(run, analysis)), sink);
+    };
+    if (!json_.empty()) write_file(place, json_, json);
     if (place.path.empty()) return ending->exit_code;
-    if (settings_.json_in_run) write_file(place, place.path + "/report.json", report_json);
+    if (settings_.json_in_run) write_file(place, place.path + "/report.json", json);
     if (settings_.samples_in_run) {
       write_file(place, place.path + "/samples.csv",
                  [&](const genscope::Run& run, const Analysis& analysis, const Sink& sink) {
@@ -225,16 +236,18 @@ class RunCommand final : public Command {
     std::fflush(stderr);
   }
 
-  // The stage table of what the command recorded, or "" if it marked nothing.
+  // The stage table of what the command recorded and what the advisor says, or "" if it marked
+  // nothing.
   static std::string stages(const std::string& path, const watch::Look& look) {
     Result<genscope::Run> run = read_run(path);
     if (!run) return "";
+    const Advice advice = advise(facts_of(*run, analyze(*run)));
     std::erase_if(run->traces, [](const Trace& trace) {
       return trace.process.pid == static_cast<std::uint32_t>(getpid()) || trace.spans.size() == 0;
     });
     if (run->traces.empty()) return "";
     std::string text;
-    report_text(*run, analyze(*run),
+    report_text(*run, analyze(*run), advice,
                 {.width = static_cast<int>(look.width), .color = look.color, .stages_only = true},
                 [&](std::string_view piece) { text += piece; });
     return text;

@@ -14,10 +14,10 @@ Json value_json(const FactValue& value) {
 
 Json finding_json(const Finding& finding) {
   const Rule& rule = finding.rule;
-  Json evidence = Json::array();
+  Json evidence = Json::object(), texts = Json::object();
   for (const auto& [fact, value] : finding.evidence) {
-    evidence.push_back(
-        {{"fact", fact}, {"value", value_json(value)}, {"text", fact_text(fact, value)}});
+    evidence[fact] = value_json(value);
+    texts[fact] = fact_text(fact, value);
   }
   const bool range = rule.gain_high > 0;
   Json out;
@@ -25,12 +25,13 @@ Json finding_json(const Finding& finding) {
   out["severity"] = name(rule.severity);
   out["title"] = rule.title;
   out["evidence"] = std::move(evidence);
+  out["evidence_text"] = std::move(texts);
   out["advice"] = finding.advice;
   out["gain"] = rule.gain.empty() ? Json(nullptr) : Json(rule.gain);
   out["gain_low"] = range ? Json(rule.gain_low) : Json(nullptr);
   out["gain_high"] = range ? Json(rule.gain_high) : Json(nullptr);
   out["confidence"] = name(rule.confidence);
-  out["citation"] = rule.citation;
+  out["source"] = rule.citation;
   return out;
 }
 

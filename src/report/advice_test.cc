@@ -98,22 +98,18 @@ constexpr std::string_view kJson = R"({
       "rule": "OWN",
       "severity": "warning",
       "title": "Ours",
-      "evidence": [
-        {
-          "fact": "set.attn",
-          "value": "a\u001b[31m)"
+      "evidence": {
+        "set.attn": "a\u001b[31m)"
                                    "\xEF\xBF\xBD"
                                    R"(",
-          "text": "a\u001b[31m)"
+        "step.med": 88.0
+      },
+      "evidence_text": {
+        "set.attn": "a\u001b[31m)"
                                    "\xEF\xBF\xBD"
-                                   R"("
-        },
-        {
-          "fact": "step.med",
-          "value": 88.0,
-          "text": "88 ms"
-        }
-      ],
+                                   R"(",
+        "step.med": "88 ms"
+      },
       "advice": "Not a\u001b[31m)"
                                    "\xEF\xBF\xBD"
                                    R"(.",
@@ -121,7 +117,7 @@ constexpr std::string_view kJson = R"({
       "gain_low": 0.2,
       "gain_high": 0.525,
       "confidence": "medium",
-      "citation": ""
+      "source": ""
     }
   ],
   "counts": {
@@ -159,6 +155,45 @@ TEST(AdviceJson, HoldsTheSame) {
 
 TEST(AdviceJson, IsWholeWhenNothingFired) {
   EXPECT_THAT(json_of(Advice{}, false), HasSubstr("\"findings\": [],"));
+}
+
+constexpr std::string_view kMarkdown =
+    R"(## Findings
+
+- **critical** RUN-FAILED: Generations failed
+  - 2 failed; their times are in no figure. Look at the failed spans first.
+  - evidence: run.failed = 2
+  - confidence: high; source: document 001
+- **warning** OWN: Ours
+  - Not a\\x1b\[31m)"
+    "\xEF\xBF\xBD"
+    R"(.
+  - evidence: set.attn = a\\x1b\[31m)"
+    "\xEF\xBF\xBD"
+    R"(, step.med = 88 ms
+  - gain: 20.0% to 52.5% of the time
+  - confidence: medium
+- **hint** WARM-FIRST: The first step is a warm-up
+  - The first step takes 10.3x the time of a steady one (88 ms), once. Leave it out of comparisons, or warm up with one step of the same shape.
+  - evidence: step.first = 10.3x, step.cv = 2%
+  - gain: 904 -\> 88 ms for step 0
+  - confidence: high; source: sgl-project/sglang\#15537, sgl-project/sglang\#13692
+
+3 rules fired, 1 did not, 1 abstained for want of facts.
+)";
+
+TEST(AdviceMarkdown, ShowsEachFindingAndLetsNoMarkupThrough) {
+  EXPECT_EQ(testing::written(
+                [](const Sink& sink) { advice_markdown(testing::sample_advice(), false, sink); }),
+            kMarkdown);
+}
+
+TEST(AdviceMarkdown, SaysWhoAbstainedOnRequest) {
+  const std::string all = testing::written(
+      [](const Sink& sink) { advice_markdown(testing::sample_advice(), true, sink); });
+  EXPECT_TRUE(all.starts_with(kMarkdown));
+  EXPECT_THAT(all, HasSubstr("## Abstained\n\n| rule | for want of |\n|---|---|\n| "));
+  EXPECT_THAT(all, HasSubstr("## Silenced\n\n"));
 }
 
 }  // namespace

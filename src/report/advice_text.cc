@@ -6,6 +6,7 @@
 
 #include <genscope/report.h>
 
+#include "report/advice_text.h"
 #include "report/format.h"
 #include "report/printable.h"
 
@@ -32,33 +33,18 @@ const char* style_of(Severity severity) {
   return "2";
 }
 
-std::string gain_of(const Rule& rule) {
-  std::string range;
-  if (rule.gain_high > 0) {
-    const std::string high = rep::percent(rule.gain_high);
-    if (rule.gain_low == 0) {
-      range = fmt::format("up to {} of the time", high);
-    } else if (rule.gain_low == rule.gain_high) {
-      range = fmt::format("{} of the time", high);
-    } else {
-      range = fmt::format("{} to {} of the time", rep::percent(rule.gain_low), high);
-    }
-  }
-  if (range.empty()) return rule.gain;
-  return rule.gain.empty() ? range : fmt::format("{}; seen elsewhere: {}", range, rule.gain);
-}
-
 class AdviceText {
  public:
-  AdviceText(const Advice& advice, const AdviceTextOptions& options)
+  AdviceText(const Advice& advice, const AdviceTextOptions& options, bool brief)
       : advice_(advice),
         width_(std::max(kNarrowest, static_cast<std::size_t>(std::max(options.width, 0)))),
         color_(options.color),
-        all_(options.all) {}
+        all_(options.all),
+        brief_(brief) {}
 
-  std::string make() {
+  std::string make(const char* remedy) {
     for (const Finding& one : advice_.findings) finding(one);
-    summary();
+    summary(remedy);
     if (all_) {
       abstained();
       ids("Did not fire", advice_.silent);
@@ -93,23 +79,15 @@ class AdviceText {
     out_ += fmt::format("{}  {}{}\n", styled(severity, style_of(rule.severity)), head,
                         styled(title, "1"));
     field("advice", found.advice);
-    field("evidence", evidence(found));
-    field("gain", gain_of(rule));
+    if (brief_) return;
+    field("evidence", rep::evidence_text(found));
+    field("gain", rep::gain_text(rule));
     field("confidence", name(rule.confidence));
     field("source", rule.citation);
     out_ += "\n";
   }
 
-  static std::string evidence(const Finding& found) {
-    std::string text;
-    for (const auto& [fact, value] : found.evidence) {
-      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", fact,
-                          rep::shorten(rep::printable(fact_text(fact, value)), kMaxValue));
-    }
-    return text;
-  }
-
-  void summary() {
+  void summary(const char* remedy) {
     std::string text = advice_.findings.empty()
                            ? "No rule fired"
                            : rep::counted(advice_.findings.size(), "finding", "findings");
@@ -119,7 +97,8 @@ class AdviceText {
     if (!advice_.silenced.empty()) {
       text += fmt::format(", {} silenced", rep::count(advice_.silenced.size()));
     }
-    text += all_ || (advice_.abstained.empty() && advice_.silenced.empty()) ? "." : " (--all).";
+    const bool more = !all_ && !(advice_.abstained.empty() && advice_.silenced.empty());
+    text += more ? fmt::format(" ({}).", remedy) : ".";
     out_ += rep::wrap(text, width_) + "\n";
   }
 
@@ -156,14 +135,50 @@ class AdviceText {
 
   const Advice& advice_;
   std::size_t width_;
-  bool color_, all_;
+  bool color_, all_, brief_;
   std::string out_;
 };
 
 }  // namespace
 
+namespace report {
+
+std::string gain_text(const Rule& rule) {
+  std::string range;
+  if (rule.gain_high > 0) {
+    const std::string high = percent(rule.gain_high);
+    if (rule.gain_low == 0) {
+      range = fmt::format("up to {} of the time", high);
+    } else if (rule.gain_low == rule.gain_high) {
+      range = fmt::format("{} of the time", high);
+    } else {
+      range = fmt::format("{} to {} of the time", percent(rule.gain_low), high);
+    }
+  }
+  if (range.empty()) return rule.gain;
+  return rule.gain.empty() ? range : fmt::format("{}; seen elsewhere: {}", range, rule.gain);
+}
+
+std::string evidence_text(const Finding& finding) {
+  std::string text;
+  for (const auto& [fact, value] : finding.evidence) {
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", fact,
+                        shorten(printable(fact_text(fact, value)), kMaxValue));
+  }
+  return text;
+}
+
+std::string findings_text(const Advice& advice, std::size_t width, bool color, bool brief) {
+  AdviceTextOptions options;
+  options.width = static_cast<int>(width);
+  options.color = color;
+  return AdviceText(advice, options, brief).make("genscope advise RUN --all");
+}
+
+}  // namespace report
+
 void advice_text(const Advice& advice, const AdviceTextOptions& options, const Sink& sink) {
-  sink(AdviceText(advice, options).make());
+  sink(AdviceText(advice, options, false).make("--all"));
 }
 
 }  // namespace genscope

@@ -8,13 +8,16 @@
 
 #include <genscope/report.h>
 
+#include "report/advice_json.h"
 #include "report/format.h"
+#include "report/generation_json.h"
+#include "report/resources_json.h"
 #include "report/telemetry_json.h"
 
 namespace genscope {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using report::Json;
 
 template <class T>
 Json or_null(const std::optional<T>& value) {
@@ -26,14 +29,16 @@ Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr)
 // Builds the report and, beside it, the reason for whatever is null in it.
 class JsonReport {
  public:
-  JsonReport(const Run& run, const Analysis& analysis) : run_(run), analysis_(analysis) {}
+  JsonReport(const Run& run, const Analysis& analysis, const Advice& advice)
+      : run_(run), analysis_(analysis), advice_(advice) {}
 
   Json make() {
     Json out;
     out["schema"] = "genscope.report/1";
     out["run"] = run();
     out["stages"] = stages();
-    out["steps"] = steps();
+    out["steps"] = report::steps_json(analysis_.steps, absent_);
+    report::add_generation_json(analysis_, out, absent_);
     const Telemetry& telemetry = analysis_.telemetry;
     out["process"] = report::process_json(analysis_, !run_.traces.empty(), absent_);
     out["gpus"] = report::gpus_json(telemetry, absent_);
@@ -43,7 +48,8 @@ class JsonReport {
     out["allocators"] = report::allocators_json(telemetry, absent_);
     out["processes"] = report::processes_json(telemetry);
     out["telemetry_events"] = report::telemetry_events_json(telemetry);
-    out["findings"] = missing("findings", "this version of genscope has no advisor yet");
+    out["resources"] = report::resources_json(analysis_.resources, absent_);
+    out["findings"] = report::findings_json(advice_);
     out["threads"] = threads();
     out["counters"] = counters();
     out["recorder"] = recorder();
@@ -140,25 +146,6 @@ class JsonReport {
     }
   }
 
-  Json steps() {
-    const StepSummary& s = analysis_.steps;
-    const bool any = s.count > 0;
-    const char* none = "no span of kind step finished";
-    const char* few = "needs two steps of some length";
-    Json out;
-    out["count"] = s.count;
-    out["first_ns"] = known(any, s.first_ns, "steps.first_ns", none);
-    out["p50_ns"] = known(any, s.p50_ns, "steps.p50_ns", none);
-    out["p95_ns"] = known(any, s.p95_ns, "steps.p95_ns", none);
-    out["max_ns"] = known(any, s.max_ns, "steps.max_ns", none);
-    out["rest_p50_ns"] = known(s.count > 1, s.rest_p50_ns, "steps.rest_p50_ns", few);
-    out["first_ratio"] = known(s.first_ratio > 0, s.first_ratio, "steps.first_ratio", few);
-    const char* later = "this version of genscope does not compute it yet";
-    out["trend"] = missing("steps.trend", later);
-    out["outliers"] = missing("steps.outliers", later);
-    return out;
-  }
-
   Json threads() const {
     Json out = Json::array();
     for (const TrackRow& r : analysis_.tracks) {
@@ -232,15 +219,18 @@ class JsonReport {
 
   const Run& run_;
   const Analysis& analysis_;
+  const Advice& advice_;
   Json absent_ = Json::object();
 };
 
 }  // namespace
 
-void report_json(const Run& run, const Analysis& analysis, const Sink& sink) {
+void report_json(const Run& run, const Analysis& analysis, const Advice& advice, const Sink& sink) {
   constexpr int kIndent = 2;
   // Names are any bytes: what is not UTF-8 becomes U+FFFD.
-  sink(JsonReport(run, analysis).make().dump(kIndent, ' ', false, Json::error_handler_t::replace));
+  sink(JsonReport(run, analysis, advice)
+           .make()
+           .dump(kIndent, ' ', false, Json::error_handler_t::replace));
   sink("\n");
 }
 

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "report/testing/comparison.h"
 #include "report/testing/sample.h"
 
 namespace genscope {
@@ -13,7 +14,8 @@ using Json = nlohmann::json;
 
 Json report_of(const genscope::Run& run) {
   const Analysis analysis = analyze(run);
-  return Json::parse(testing::written([&](const Sink& sink) { report_json(run, analysis, sink); }));
+  return Json::parse(
+      testing::written([&](const Sink& sink) { report_json(run, analysis, {}, sink); }));
 }
 
 bool is_type(const Json& value, const std::string& type) {
@@ -62,8 +64,8 @@ void check(const Json& value, const Json& schema, const std::string& path) {
   }
 }
 
-Json schema() {
-  std::ifstream file(GENSCOPE_SOURCE_DIR "/docs/report.schema.json");
+Json schema(const char* name = "report") {
+  std::ifstream file(GENSCOPE_SOURCE_DIR "/docs/" + std::string(name) + ".schema.json");
   return Json::parse(file);
 }
 
@@ -74,6 +76,7 @@ TEST(JsonReport, HasTheDocumentedShape) {
   check(report_of(run), schema(), "report");
   check(report_of(genscope::Run{}), schema(), "empty run");
   check(report_of(testing::make_run(Trace{})), schema(), "empty trace");
+  check(report_of(testing::make_run(testing::generation_trace())), schema(), "generation");
 }
 
 TEST(JsonReport, EveryDocumentedKeyIsOnItsPage) {
@@ -104,8 +107,8 @@ TEST(JsonReport, HoldsTheFigures) {
 
 TEST(JsonReport, WhatIsNotMeasuredIsNullWithAReason) {
   const Json r = report_of(testing::make_run(testing::sample_trace()));
-  for (const char* path : {"/process/cpu_ns", "/gpus", "/findings", "/steps/trend",
-                           "/recorder/probe_cpu_ns", "/run/exit_code", "/run/ranks"}) {
+  for (const char* path : {"/process/cpu_ns", "/gpus", "/steps/trend", "/recorder/probe_cpu_ns",
+                           "/run/exit_code", "/run/ranks"}) {
     EXPECT_TRUE(r.at(Json::json_pointer(path)).is_null()) << path;
     std::string dotted = std::string(path).substr(1);
     std::replace(dotted.begin(), dotted.end(), '/', '.');
@@ -116,6 +119,32 @@ TEST(JsonReport, WhatIsNotMeasuredIsNullWithAReason) {
     EXPECT_EQ(stage["count"], 0);
     EXPECT_TRUE(stage["min_ns"].is_null()) << "never finished: no minimum, rather than 0";
     EXPECT_TRUE(stage["device_ns"].is_null());
+  }
+}
+
+TEST(JsonReport, HoldsWhateverWasGenerated) {
+  const Json r = report_of(testing::make_run(testing::generation_trace()));
+  EXPECT_EQ(r["steps"]["warmup_count"], 3);
+  EXPECT_EQ(r["steps"]["steady_p50_ns"], 100'000'000);
+  EXPECT_EQ(r["steps"]["trend"]["flat"], true);
+  EXPECT_EQ(r["steps"]["outliers"], Json::array());
+  EXPECT_EQ(r["diffusion"]["frames_per_second"], 8.0);
+  EXPECT_EQ(r["training"]["epochs"][0]["batches"]["count"], 4);
+  EXPECT_EQ(r["requests"]["success_ratio"], 0.5);
+  EXPECT_EQ(r["multimodal"]["image_ms_mean"], 80.0);
+  EXPECT_EQ(r["bottlenecks"][0]["name"], "attn\x1b[1m");
+  EXPECT_EQ(r["streaming"]["drop_ratio"], 0.2);
+  EXPECT_TRUE(r["streaming"]["latency_ms_mean"].is_null());
+  EXPECT_EQ(r["absent"]["streaming.latency_ms_mean"], "no event says it");
+  EXPECT_EQ(r["layers"][1]["parameters"], nullptr);
+  EXPECT_EQ(r["cache"]["hit_ratio"], 0.5);
+  EXPECT_EQ(r["memory_events"]["allocated_bytes"], 4096.0);
+  EXPECT_EQ(r["models"][0]["type"], "mmdit");
+  const Json none = report_of(testing::make_run(Trace{}));
+  for (const char* key :
+       {"diffusion", "training", "requests", "multimodal", "streaming", "cache", "memory_events"}) {
+    EXPECT_TRUE(none[key].is_null()) << key;
+    EXPECT_TRUE(none["absent"].contains(key)) << key;
   }
 }
 
@@ -135,6 +164,24 @@ TEST(JsonReport, ACounterThatIsNotFiniteIsNull) {
   EXPECT_TRUE(r["counters"][0]["last"].is_null());
   EXPECT_TRUE(r["counters"][0]["min"].is_null());
   EXPECT_EQ(r["counters"][0]["not_finite"], 1);
+}
+
+TEST(CompareJson, HasTheDocumentedShape) {
+  const auto document = [](const Comparison& comparison) {
+    return Json::parse(testing::written([&](const Sink& sink) { compare_json(comparison, sink); }));
+  };
+  const Json expected = schema("compare");
+  Comparison comparison = testing::sample_comparison();
+  check(document(comparison), expected, "comparison");
+  check(document(Comparison{}), expected, "empty comparison");
+  comparison.incomparable = {"Other work."};
+  check(document(comparison), expected, "refused comparison");
+
+  std::ifstream file(GENSCOPE_SOURCE_DIR "/docs/compare.md");
+  const std::string page((std::istreambuf_iterator<char>(file)), {});
+  for (const auto& [key, unused] : expected["properties"].items()) {
+    EXPECT_NE(page.find("| `" + key + "` |"), std::string::npos) << key;
+  }
 }
 
 }  // namespace

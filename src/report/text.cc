@@ -8,9 +8,12 @@
 
 #include <genscope/report.h>
 
+#include "report/advice_text.h"
 #include "report/format.h"
+#include "report/generation_text.h"
 #include "report/integrity.h"
 #include "report/printable.h"
+#include "report/resources_text.h"
 #include "report/table.h"
 #include "report/telemetry_text.h"
 
@@ -27,9 +30,11 @@ constexpr std::size_t kNarrowest = 40;
 
 class TextReport {
  public:
-  TextReport(const Run& run, const Analysis& analysis, const TextOptions& options)
+  TextReport(const Run& run, const Analysis& analysis, const Advice& advice,
+             const TextOptions& options)
       : run_(run),
         analysis_(analysis),
+        advice_(advice),
         width_(std::max(kNarrowest, static_cast<std::size_t>(std::max(options.width, 0)))),
         color_(options.color),
         stages_only_(options.stages_only) {}
@@ -40,11 +45,15 @@ class TextReport {
       telemetry();
     }
     stages();
-    steps();
-    if (stages_only_) return std::move(out_);
-    tracks();
-    counters();
-    recorder();
+    section(rep::steps_section(analysis_));
+    if (!stages_only_) {
+      for (const rep::Section& part : rep::generation_sections(analysis_)) section(part);
+      for (const rep::Section& part : rep::resource_sections(analysis_.resources)) section(part);
+      tracks();
+      counters();
+      recorder();
+    }
+    findings();
     return std::move(out_);
   }
 
@@ -149,18 +158,13 @@ class TextReport {
     return cells;
   }
 
-  void steps() {
-    const StepSummary& s = analysis_.steps;
-    if (s.count == 0) return;
-    heading("Steps");
-    std::string text = fmt::format("{}: first {}", rep::counted(s.count, "step", "steps"),
-                                   rep::duration(s.first_ns));
-    if (s.count > 1) {
-      text += fmt::format(", median of the rest {}, p95 {}, max {}", rep::duration(s.rest_p50_ns),
-                          rep::duration(s.p95_ns), rep::duration(s.max_ns));
-    }
-    if (s.first_ratio > 0) text += fmt::format(", first ratio {:.3g}", s.first_ratio);
-    sentence(text);
+  void section(const rep::Section& part) {
+    if (part.empty()) return;
+    heading(part.title.c_str());
+    for (const std::string& text : part.sentences) sentence(text);
+    if (part.table.empty()) return;
+    out_ += part.table.render(width_, color_);
+    more(part.left_out, 0);
   }
 
   void tracks() {
@@ -238,8 +242,15 @@ class TextReport {
     for (const std::string& damage : rep::integrity_sentences(run_)) warning(damage);
   }
 
+  void findings() {
+    if (stages_only_ && advice_.findings.empty()) return;
+    heading("Findings");
+    out_ += rep::findings_text(advice_, width_, color_, stages_only_);
+  }
+
   const Run& run_;
   const Analysis& analysis_;
+  const Advice& advice_;
   std::size_t width_;
   bool color_;
   bool stages_only_;
@@ -248,9 +259,9 @@ class TextReport {
 
 }  // namespace
 
-void report_text(const Run& run, const Analysis& analysis, const TextOptions& options,
-                 const Sink& sink) {
-  sink(TextReport(run, analysis, options).make());
+void report_text(const Run& run, const Analysis& analysis, const Advice& advice,
+                 const TextOptions& options, const Sink& sink) {
+  sink(TextReport(run, analysis, advice, options).make());
 }
 
 }  // namespace genscope

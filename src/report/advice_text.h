@@ -1,0 +1,20 @@
+// Findings for people, for advice_text() and for reports that end with them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include <genscope/advise.h>
+
+namespace genscope::report {
+
+// Each finding, then how many rules did not fire and how many abstained. `brief`: what is the
+// matter and what to do, without evidence, gain and source.
+std::string findings_text(const Advice& advice, std::size_t width, bool color, bool brief);
+
+// The range of the gain and what was seen elsewhere, in a phrase; "" if neither is known.
+std::string gain_text(const Rule& rule);
+// "step.first = 9.8x, step.cv = 2%"; printable.
+std::string evidence_text(const Finding& finding);
+
+}  // namespace genscope::report
