@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
+#include <set>
 
 #include <genscope/aggregate.h>
 #include <genscope/analyze.h>
@@ -111,10 +113,15 @@ class AggregateCommand final : public Command {
  private:
   Result<Recordings> find_all() const {
     Recordings all;
+    std::set<std::filesystem::path> known;  // a folder and a run in it may both be given
     for (const std::string& path : paths_) {
       Result<Recordings> found = find_recordings(path);
       if (!found) return found.error();
-      for (Recording& one : found->found) all.found.push_back(std::move(one));
+      for (Recording& one : found->found) {
+        std::error_code ignored;
+        if (!known.insert(std::filesystem::weakly_canonical(one.path, ignored)).second) continue;
+        all.found.push_back(std::move(one));
+      }
       for (std::string& one : found->skipped) all.skipped.push_back(std::move(one));
     }
     return all;

@@ -119,7 +119,8 @@ Result<Recordings> find_recordings(const std::string& path) {
 }
 
 Result<Run> read_recording(const Recording& recording) {
-  Result<Trace> trace = store::read_segments(recording.segments);
+  Result<Trace> trace = recording.segments.empty() ? read_trace(recording.path)
+                                                   : store::read_segments(recording.segments);
   // Segments of a flight recorder come and go.
   if (!trace.ok() && trace.error().code == ErrorCode::not_found) trace = read_trace(recording.path);
   if (!trace.ok()) return trace.error();

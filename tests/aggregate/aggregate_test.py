@@ -124,7 +124,7 @@ class Aggregate(unittest.TestCase):
             files.append(self.dir / f"rank{rank}.json")
             files[-1].write_text(json.dumps(rank_trace(rank, wait)))
         genscope("import", "--run-dir", "run", *files, cwd=self.dir)
-        found = self.aggregate("run")
+        found = self.aggregate("run", "./run", self.dir / "run" / "..")  # all the same
         self.assertEqual((found["ranks"], found["runs"]), (4, 1))
         self.assertEqual(found["stragglers"][0]["rank"], "rank 2")
         advice = genscope("advise", "run", "--json", cwd=self.dir)

@@ -153,6 +153,7 @@ TEST(Aggregate, WorkersOfARankAndProbesOfARunAreNoRanks) {
   EXPECT_TRUE(sum.stages.empty());
   EXPECT_EQ(find(sum.figures, "wall_seconds")->ranks, 2u);
   EXPECT_EQ(find(sum.figures, "rss_peak_bytes")->ranks, 1u);
+  EXPECT_EQ(find(sum.figures, "rss_peak_bytes")->max_rank, "all of train");
   EXPECT_EQ(sum.notes, std::vector<std::string>{"1 process that a rank started is left out"});
 }
 
@@ -292,20 +293,23 @@ TEST(Waits, NamesOfCollectivesAndInputAreKnownAndOthersAreNot) {
   for (const char* name : {"all_reduce", "AllReduce", "torch.distributed.all_reduce(t)", "barrier",
                            "nccl:all_gather", "c10d::allreduce_", "reduce_scatter_tensor", "send",
                            "dist/broadcast", "all_to_all_single", "nccl:_all_gather_base"}) {
-    EXPECT_EQ(analysis::wait_name(name).kind, WaitKind::host_collective) << name;
+    EXPECT_EQ(analysis::wait_name(name, SpanKind::task).kind, WaitKind::host_collective) << name;
   }
-  EXPECT_EQ(analysis::wait_name("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevComm*)").kind,
-            WaitKind::kernel_collective);
-  for (const char* name : {"data_wait", "DataLoader", "enumerate(DataLoader)#_Single.__next__"}) {
-    EXPECT_EQ(analysis::wait_name(name).kind, WaitKind::input) << name;
+  EXPECT_EQ(
+      analysis::wait_name("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevComm*)", SpanKind::task)
+          .kind,
+      WaitKind::kernel_collective);
+  for (const char* name : {"data_wait", "Data-Loader", "enumerate(DataLoader)#_Single.__next__"}) {
+    EXPECT_EQ(analysis::wait_name(name, SpanKind::task).kind, WaitKind::input) << name;
   }
   for (const char* name : {"vae_decode", "aten::broadcast_tensors", "send_frames", "input_blocks.0",
-                           "all_gathered", "", "c10d::Work", "barrier_free"}) {
-    EXPECT_EQ(analysis::wait_name(name).kind, WaitKind::none) << name;
+                           "all_gathered", "", "c10d::Work", "barrier_free", "void gemm"}) {
+    EXPECT_EQ(analysis::wait_name(name, SpanKind::task).kind, WaitKind::none) << name;
   }
-  EXPECT_EQ(analysis::wait_name("broadcast").meeting, 0) << "its root does not wait";
-  EXPECT_EQ(analysis::wait_name("all_reduce").meeting,
-            analysis::wait_name("ncclDevKernel_AllReduce_x").meeting);
+  EXPECT_EQ(analysis::wait_name("broadcast", SpanKind::task).meeting, 0)
+      << "its root does not wait";
+  EXPECT_EQ(analysis::wait_name("all_reduce", SpanKind::task).meeting,
+            analysis::wait_name("ncclDevKernel_AllReduce_x", SpanKind::task).meeting);
 }
 
 TEST(Waits, OverlapAndNestingCountOnceAndKernelsComeBeforeTheHost) {

@@ -114,7 +114,9 @@ void Aggregator::State::name_ranks() {
     if (ranks[i].rank && !helper[i]) ++bearers[*ranks[i].rank];
   }
   for (RankFigures& r : ranks) {
-    if (!r.rank) {
+    if (is_sampler(r)) {
+      r.label = fmt::format("all of {}", r.name);
+    } else if (!r.rank) {
       r.label = r.source;
     } else if (bearers[*r.rank] > 1) {
       r.label = fmt::format("rank {} ({})", *r.rank, r.source);

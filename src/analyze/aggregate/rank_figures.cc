@@ -50,10 +50,12 @@ void add_gpus(const Telemetry& telemetry, Figures& figures) {
   if (powers > 0) figures.emplace_back("gpu_power_watts", watts);
 }
 
-void add_telemetry(const Telemetry& telemetry, Figures& figures) {
+void add_telemetry(const Analysis& analysis, Figures& figures) {
+  const Telemetry& telemetry = analysis.telemetry;
   if (const EntityRow* tree = telemetry.first(EntityKind::process_tree)) {
-    if (const SeriesRow* cpu = tree->find("cpu_ns"); cpu != nullptr && cpu->covered_seconds > 0) {
-      figures.emplace_back("cpu_cores", cpu->growth / 1e9 / cpu->covered_seconds);
+    const auto cpu_ns = tree->value("cpu_ns", &SeriesRow::growth);
+    if (cpu_ns && analysis.wall_ns > 0) {
+      figures.emplace_back("cpu_cores", *cpu_ns / static_cast<double>(analysis.wall_ns));
     }
     const auto peak = tree->value("rss_bytes", &SeriesRow::max);
     if (peak) figures.emplace_back("rss_peak_bytes", *peak);
@@ -116,7 +118,7 @@ RankFigures rank_figures(const Run& run, const Analysis& analysis) {
   if (analysis.diffusion.frames) {
     out.figures.emplace_back("frames", static_cast<double>(*analysis.diffusion.frames));
   }
-  add_telemetry(analysis.telemetry, out.figures);
+  add_telemetry(analysis, out.figures);
   if (run.traces.empty()) return out;
 
   const Trace& trace = run.traces.front();
@@ -161,7 +163,7 @@ RankFigures rank_figures(const InferixReport& report) {
   }
   for (const InferixReport::Stage& stage : report.stages) {
     out.stage_seconds.emplace_back("stage/" + stage.name, stage.total_seconds);
-    const analysis::WaitName wait = analysis::wait_name(stage.name);
+    const analysis::WaitName wait = analysis::wait_name(stage.name, SpanKind::stage);
     if (wait.kind == analysis::WaitKind::input) {
       out.input_seconds = out.input_seconds.value_or(0) + stage.total_seconds;
     } else if (wait.kind != analysis::WaitKind::none) {

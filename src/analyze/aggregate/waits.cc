@@ -4,6 +4,7 @@
 #include <iterator>
 #include <string>
 
+#include "analyze/generation/roles.h"
 #include "analyze/time.h"
 
 namespace genscope::analysis {
@@ -18,10 +19,6 @@ constexpr std::string_view kEndings[] = {"",      "single", "coalesced", "base",
                                          "async", "tensor", "intotensor"};
 constexpr std::string_view kLibraries[] = {
     "nccl", "rccl", "gloo:", "mpi:", "ucc:", "xccl", "oneccl", "c10d::"};
-constexpr std::string_view kInputs[] = {"input",       "inputwait",   "waitforinput", "datawait",
-                                        "waitfordata", "dataloading", "dataloader",   "loadbatch",
-                                        "nextbatch",   "getbatch",    "fetchbatch",   "datafetch",
-                                        "fetchdata"};
 
 template <class Words>
 bool among(const Words& words, std::string_view word) {
@@ -132,7 +129,8 @@ std::vector<Meeting> first_meetings(const Found& found, std::int64_t unix_offset
 
 }  // namespace
 
-WaitName wait_name(std::string_view name) {
+WaitName wait_name(std::string_view name, SpanKind kind) {
+  if (name.starts_with("void ")) name.remove_prefix(5);  // of kernels
   const std::string text = plain(name);
   if (text.starts_with("aten::")) return {};
   for (const std::string_view library : kLibraries) {
@@ -151,7 +149,7 @@ WaitName wait_name(std::string_view name) {
     return {WaitKind::host_collective, meeting};
   }
   if (among(kOthers, word)) return {WaitKind::host_collective, 0};
-  if (among(kInputs, word)) return {WaitKind::input, 0};
+  if (span_role(name, kind) == SpanRole::input_wait) return {WaitKind::input, 0};
   return {};
 }
 
@@ -160,7 +158,7 @@ Waits waits_of(const Trace& trace) {
   std::vector<WaitName> names;
   bool any = false, kernels = false;
   for (const Name& name : trace.names) {
-    names.push_back(wait_name(name.text));
+    names.push_back(wait_name(name.text, name.kind));
     any |= names.back().kind != WaitKind::none;
   }
   if (!any) return waits;

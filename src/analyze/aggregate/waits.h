@@ -20,7 +20,8 @@ struct WaitName {
   // root need not wait, nor send), and which.
   std::uint8_t meeting = 0;
 };
-WaitName wait_name(std::string_view name);
+// Which names wait for input is said in roles.h, and PyTorch's own for its data loader.
+WaitName wait_name(std::string_view name, SpanKind kind);
 
 struct Waits {
   std::optional<double> collective_seconds, input_seconds;  // absent: none was marked
