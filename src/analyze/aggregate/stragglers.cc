@@ -131,7 +131,7 @@ class Jobs {
       const RankFigures& rank = *ranks_[i];
       jobs_[job].places.push_back(i);
       if (rank.rank) jobs_[job].ranks.insert(*rank.rank);
-      of_run_.emplace(rank.run, job);
+      if (!rank.run.empty()) of_run_.emplace(rank.run, job);
       if (rank.world_size) of_world_[*rank.world_size] = job;
     }
   }
