@@ -200,6 +200,18 @@ TEST(Aggregate, ARankThatWaitsForInputIsNamedForIt) {
   EXPECT_EQ(roles(aggregate(ranks)), "");
 }
 
+TEST(Aggregate, RanksWhoseClocksAreHoursApartAreStillOneJob) {
+  std::vector<RankFigures> ranks{waiting(0, 3), waiting(1, 3), waiting(2, 0.1), waiting(3, 3)};
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    *ranks[i].begin_unix_ns += static_cast<std::int64_t>(i) * 3600 * kSecond;
+  }
+  EXPECT_EQ(aggregate(ranks).stragglers.at(0).rank, "rank 2") << "one run";
+  for (RankFigures& rank : ranks) rank.run = rank.source;
+  EXPECT_EQ(aggregate(ranks).stragglers.at(0).rank, "rank 2") << "no rank in common";
+  for (RankFigures& rank : ranks) rank.world_size.reset();
+  EXPECT_EQ(roles(aggregate(ranks)), "") << "nothing says that they belong together";
+}
+
 TEST(Aggregate, StragglersAreLookedForAmongRanksOfTheSameTime) {
   std::vector<RankFigures> ranks{waiting(0, 3), waiting(1, 3), waiting(0, 0.1), waiting(1, 0.1)};
   for (int i : {2, 3}) {

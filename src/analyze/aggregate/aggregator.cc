@@ -251,7 +251,7 @@ void Aggregator::State::straggle(Aggregate& out) const {
   std::vector<const RankFigures*> all;
   for (const std::uint32_t i : order) all.push_back(&ranks[i]);
   std::uint64_t aside = 0;
-  for (const std::vector<std::size_t>& group : analysis::groups_in_time(all)) {
+  for (const std::vector<std::size_t>& group : analysis::jobs_of(all)) {
     std::vector<const RankFigures*> together;
     for (const std::size_t i : group) together.push_back(all[i]);
     for (Straggler& one : analysis::find_stragglers(together, aside)) {

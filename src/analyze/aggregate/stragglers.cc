@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
-#include <numeric>
+#include <map>
 #include <optional>
+#include <set>
 
 #include <genscope/statistics.h>
 
@@ -95,6 +97,75 @@ void add_slow(const Ranks& ranks, Figure figure, double real, const char* role,
   }
 }
 
+using Places = std::vector<std::size_t>;
+
+std::vector<Places> groups_in_time(std::span<const RankFigures* const> ranks) {
+  Places known, unknown;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    (ranks[i]->begin_unix_ns ? known : unknown).push_back(i);
+  }
+  std::stable_sort(known.begin(), known.end(), [&](std::size_t a, std::size_t b) {
+    return *ranks[a]->begin_unix_ns < *ranks[b]->begin_unix_ns;
+  });
+  std::vector<Places> groups;
+  std::int64_t until = kEarliest;
+  for (const std::size_t i : known) {
+    const Interval time = interval(*ranks[i]->begin_unix_ns, ranks[i]->wall_ns);
+    if (groups.empty() || time.begin >= until) groups.emplace_back();
+    groups.back().push_back(i);
+    until = std::max(until, time.end);
+  }
+  if (!unknown.empty()) groups.push_back(std::move(unknown));
+  return groups;
+}
+
+// Puts groups that are parts of one job together; each costs what it holds.
+class Jobs {
+ public:
+  explicit Jobs(std::span<const RankFigures* const> ranks) : ranks_(ranks) {}
+
+  void add(const Places& group) {
+    const std::size_t job = find(group);
+    if (job == jobs_.size()) jobs_.emplace_back();
+    for (const std::size_t i : group) {
+      const RankFigures& rank = *ranks_[i];
+      jobs_[job].places.push_back(i);
+      if (rank.rank) jobs_[job].ranks.insert(*rank.rank);
+      if (!rank.run.empty()) of_run_.emplace(rank.run, job);
+      if (rank.world_size) of_world_[*rank.world_size] = job;
+    }
+  }
+  std::vector<Places> take() {
+    std::vector<Places> out;
+    for (Job& job : jobs_) out.push_back(std::move(job.places));
+    return out;
+  }
+
+ private:
+  struct Job {
+    Places places;
+    std::set<int> ranks;
+  };
+
+  std::size_t find(const Places& group) const {
+    const RankFigures& first = *ranks_[group.front()];
+    const auto run = of_run_.find(first.run);
+    if (run != of_run_.end()) return run->second;
+    const auto world = of_world_.find(first.world_size.value_or(0));
+    if (world == of_world_.end() || world->first < 2) return jobs_.size();
+    for (const std::size_t i : group) {
+      const std::optional<int>& rank = ranks_[i]->rank;
+      if (!rank || jobs_[world->second].ranks.contains(*rank)) return jobs_.size();
+    }
+    return world->second;
+  }
+
+  std::span<const RankFigures* const> ranks_;
+  std::vector<Job> jobs_;
+  std::map<std::string_view, std::size_t> of_run_;
+  std::map<int, std::size_t> of_world_;  // the latest job of that world size
+};
+
 }  // namespace
 
 std::vector<Straggler> find_stragglers(std::span<const RankFigures* const> ranks,
@@ -121,24 +192,10 @@ std::vector<Straggler> find_stragglers(std::span<const RankFigures* const> ranks
   return out;
 }
 
-std::vector<std::vector<std::size_t>> groups_in_time(std::span<const RankFigures* const> ranks) {
-  std::vector<std::size_t> known, unknown;
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    (ranks[i]->begin_unix_ns ? known : unknown).push_back(i);
-  }
-  std::stable_sort(known.begin(), known.end(), [&](std::size_t a, std::size_t b) {
-    return *ranks[a]->begin_unix_ns < *ranks[b]->begin_unix_ns;
-  });
-  std::vector<std::vector<std::size_t>> groups;
-  std::int64_t until = kEarliest;
-  for (const std::size_t i : known) {
-    const Interval time = interval(*ranks[i]->begin_unix_ns, ranks[i]->wall_ns);
-    if (groups.empty() || time.begin >= until) groups.emplace_back();
-    groups.back().push_back(i);
-    until = std::max(until, time.end);
-  }
-  if (!unknown.empty()) groups.push_back(std::move(unknown));
-  return groups;
+std::vector<std::vector<std::size_t>> jobs_of(std::span<const RankFigures* const> ranks) {
+  Jobs jobs(ranks);
+  for (const Places& group : groups_in_time(ranks)) jobs.add(group);
+  return jobs.take();
 }
 
 }  // namespace genscope::analysis

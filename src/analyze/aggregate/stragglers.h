@@ -19,8 +19,9 @@ inline constexpr std::size_t kMaxStragglers = 32;  // of one role
 std::vector<Straggler> find_stragglers(std::span<const RankFigures* const> ranks,
                                        std::uint64_t& aside);
 
-// Ranks that ran at the same time: places in `ranks`, in the order of their begin. Those of which
-// no time is known are one group.
-std::vector<std::vector<std::size_t>> groups_in_time(std::span<const RankFigures* const> ranks);
+// Ranks of one job: places in `ranks`. Together are those that ran at the same time, those of one
+// run, and, as clocks of hosts may be far apart, those that say the same world size and have no
+// rank in common. Ranks of which no time is known count as of one time.
+std::vector<std::vector<std::size_t>> jobs_of(std::span<const RankFigures* const> ranks);
 
 }  // namespace genscope::analysis
