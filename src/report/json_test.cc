@@ -4,6 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "report/testing/comparison.h"
 #include "report/testing/sample.h"
 #include "report/testing/sampled.h"
 
@@ -64,8 +65,8 @@ void check(const Json& value, const Json& schema, const std::string& path) {
   }
 }
 
-Json schema() {
-  std::ifstream file(GENSCOPE_SOURCE_DIR "/docs/report.schema.json");
+Json schema(const char* name = "report") {
+  std::ifstream file(GENSCOPE_SOURCE_DIR "/docs/" + std::string(name) + ".schema.json");
   return Json::parse(file);
 }
 
@@ -183,6 +184,24 @@ TEST(JsonReport, ACounterThatIsNotFiniteIsNull) {
   EXPECT_TRUE(r["counters"][0]["last"].is_null());
   EXPECT_TRUE(r["counters"][0]["min"].is_null());
   EXPECT_EQ(r["counters"][0]["not_finite"], 1);
+}
+
+TEST(CompareJson, HasTheDocumentedShape) {
+  const auto document = [](const Comparison& comparison) {
+    return Json::parse(testing::written([&](const Sink& sink) { compare_json(comparison, sink); }));
+  };
+  const Json expected = schema("compare");
+  Comparison comparison = testing::sample_comparison();
+  check(document(comparison), expected, "comparison");
+  check(document(Comparison{}), expected, "empty comparison");
+  comparison.incomparable = {"Other work."};
+  check(document(comparison), expected, "refused comparison");
+
+  std::ifstream file(GENSCOPE_SOURCE_DIR "/docs/compare.md");
+  const std::string page((std::istreambuf_iterator<char>(file)), {});
+  for (const auto& [key, unused] : expected["properties"].items()) {
+    EXPECT_NE(page.find("| `" + key + "` |"), std::string::npos) << key;
+  }
 }
 
 }  // namespace

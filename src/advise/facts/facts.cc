@@ -50,6 +50,7 @@ Facts facts_of(const Run& run, const Analysis& analysis) {
   advice::host_facts(analysis, facts);
   advice::resource_facts(run, analysis, steps, facts);  // after those of stages and steps
   advice::load_facts(run, facts);
+  advice::rank_facts(run, facts);
   for (const CounterRow& row : analysis.counters) {
     if (row.count == row.not_finite) continue;
     facts.set("counter.mean[" + row.name + "]", row.mean);

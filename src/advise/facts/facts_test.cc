@@ -194,6 +194,45 @@ TEST(FactsOfARun, WhatNobodyMarkedIsMissingWithAReason) {
   EXPECT_EQ(facts.find("set.training"), nullptr);
 }
 
+// Ranks of 1 s each: so many ms in an all-reduce, so many waiting for input.
+genscope::Run run_of_ranks(const std::vector<std::pair<int, int>>& waits) {
+  genscope::Run run = testing::make_run();
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    testing::TraceBuilder trace(static_cast<std::uint32_t>(100 + i));
+    trace.span("train", SpanKind::session, 0, 1000 * kMs, {.flags = kSpanDetached});
+    trace.span("all_reduce", SpanKind::task, 100 * kMs, waits[i].first * kMs);
+    trace.span("data_wait", SpanKind::task, 700 * kMs, waits[i].second * kMs);
+    trace.trace().process.rank = static_cast<int>(i);
+    run.traces.push_back(trace.trace());
+  }
+  return run;
+}
+
+TEST(FactsOfARun, TheRankThatWaitsLeastIsTheStraggler) {
+  const genscope::Run run = run_of_ranks({{300, 20}, {310, 20}, {20, 60}, {305, 20}});
+  const Facts facts = facts_of(run, analyze(run));
+  EXPECT_EQ(number(facts, "rank.count"), 4);
+  EXPECT_NEAR(number(facts, "rank.wait_med"), 0.3025, 1e-9);
+  EXPECT_NEAR(number(facts, "rank.wait_min"), 0.02, 1e-9);
+  EXPECT_EQ(std::get<std::string>(*facts.find("rank.straggler")), "2");
+  EXPECT_NEAR(number(facts, "rank.input_skew"), 3, 1e-9);
+  EXPECT_EQ(std::get<std::string>(*facts.find("rank.input_slowest")), "2");
+  const Advice advice = advise(facts);
+  EXPECT_TRUE(fired(advice, "RANK-SLOW"));
+  EXPECT_TRUE(fired(advice, "RANK-INPUT"));
+}
+
+TEST(FactsOfARun, RanksThatWaitAlikeAndOneRankAloneGiveNoAdvice) {
+  const genscope::Run alike = run_of_ranks({{300, 20}, {310, 21}, {290, 20}});
+  const Advice advice = advise(facts_of(alike, analyze(alike)));
+  EXPECT_FALSE(fired(advice, "RANK-SLOW"));
+  EXPECT_FALSE(fired(advice, "RANK-INPUT"));
+  const genscope::Run one = run_of_ranks({{300, 20}});
+  const Facts facts = facts_of(one, analyze(one));
+  EXPECT_EQ(number(facts, "rank.count"), 1);
+  EXPECT_EQ(facts.why_missing("rank.wait_min"), "the run has one rank");
+}
+
 TEST(FactsOfARun, AnEmptyRunHasNone) {
   const genscope::Run run = testing::make_run(testing::TraceBuilder().trace());
   const Advice advice = advise(facts_of(run, analyze(run)));

@@ -43,6 +43,8 @@ void gpu_facts(const Run& run, const Analysis& analysis, const Steps& steps, Fac
 void host_facts(const Analysis& analysis, Facts& facts);
 void resource_facts(const Run& run, const Analysis& analysis, const Steps& steps, Facts& facts);
 void load_facts(const Run& run, Facts& facts);
+// Of a run whose traces are ranks: who waits for whom.
+void rank_facts(const Run& run, Facts& facts);
 // What the program itself says as arguments of its session: "set.offload", or just "offload".
 void given_facts(const Run& run, Facts& facts);
 
