@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include <genscope/analyze.h>
+
 #include "analyze/compare/judge.h"
-#include "analyze/compare/steady_steps.h"
 #include "analyze/testing/trace_builder.h"
 #include "testing/random.h"
 
@@ -76,8 +77,8 @@ TEST(CompareSamples, DriftAloneIsNoVerdict) {
   EXPECT_LT(wrong, kPairs / 10) << "as if they were independent: half of them";
 }
 
-TEST(CompareSamples, WarmupIsLeftOutOfTheSteadySteps) {
-  const auto steady = [](const std::vector<std::vector<std::int64_t>>& loops, SpanKind wrapper) {
+TEST(CompareSamples, SteadyStepsAreThoseOfTheReport) {
+  const auto run = [](const std::vector<std::vector<std::int64_t>>& loops, SpanKind wrapper) {
     TraceBuilder t;
     std::int64_t at = 0;
     for (const std::vector<std::int64_t>& loop : loops) {
@@ -88,20 +89,21 @@ TEST(CompareSamples, WarmupIsLeftOutOfTheSteadySteps) {
         at += ns;
       }
     }
-    return analysis::steady_steps(make_run(t.trace()));
+    return make_run(t.trace());
   };
-  const auto f = SpanKind::function;
-  EXPECT_THAT(steady({{90, 20, 10, 11, 12}}, f).durations_ns, ElementsAre(10, 11, 12));
-  EXPECT_THAT(steady({{10, 20, 10, 11, 12}}, f).durations_ns, SizeIs(5)) << "no leading one";
-  EXPECT_THAT(steady({{90, 80, 70, 10, 10, 10, 10}}, f).durations_ns,
-              ElementsAre(70, 10, 10, 10, 10))
-      << "two at most";
-  EXPECT_THAT(steady({{90, 10, 10}}, f).durations_ns, SizeIs(3)) << "too few to tell";
-  EXPECT_THAT(steady({{90, 10}, {10, 10}, {10, 10}}, f).durations_ns, SizeIs(5))
-      << "short loops of a process are one";
-  EXPECT_EQ(steady({{1, 1, 1, 1}, {1, 1, 1, 1}}, f).per_loop, 4u) << "through functions";
-  EXPECT_EQ(steady({{1, 1, 1, 1}, {1, 1}}, f).per_loop, std::nullopt);
-  EXPECT_EQ(steady({{1, 1, 1, 1}}, SpanKind::block).per_loop, 1u) << "a block is no wrapper";
+  const genscope::Run warm = run({{90, 20, 10, 11, 12}, {60, 11, 12, 13}}, SpanKind::function);
+  const analysis::RunSamples samples = analysis::gather_samples(warm);
+  const StepSummary steps = analyze(warm).steps;
+  EXPECT_EQ(samples.steady.count, 6u);
+  EXPECT_EQ(samples.steady.count, steps.steady_count);
+  EXPECT_EQ(samples.steady.median_ns, static_cast<double>(*steps.steady_p50_ns));
+
+  const auto length = [&](const std::vector<std::vector<std::int64_t>>& loops, SpanKind wrapper) {
+    return analysis::gather_samples(run(loops, wrapper)).steps_per_loop;
+  };
+  EXPECT_EQ(length({{1, 1, 1, 1}, {1, 1, 1, 1}}, SpanKind::function), 4u) << "through functions";
+  EXPECT_EQ(length({{1, 1, 1, 1}, {1, 1}}, SpanKind::function), std::nullopt);
+  EXPECT_EQ(length({{1, 1, 1, 1}}, SpanKind::block), 1u) << "a block is no wrapper";
 }
 
 TEST(CompareSamples, SortIsThatOfTheLibrary) {
