@@ -97,7 +97,7 @@ struct Analysis {
   RecorderSummary recorder;
 };
 
-// Linear in the spans; needs some 8 bytes a span while it works.
+// Linear in the spans; needs some 8 bytes a span, and 50 a step or batch, while it works.
 Analysis analyze(const Run& run);
 
 }  // namespace genscope

@@ -25,12 +25,20 @@ struct StepOutlier {
   double ratio = 0;  // over the median of the steady steps
 };
 
-// The finished steps (kind step) of the run, in order of time.
+// The finished steps of the run in the order of time: spans of kind step, else what the program
+// told as events.
 struct StepSummary {
   // Longer than this times the median of the steady steps: an outlier.
   static constexpr double kOutlierRatio = 2.5;
   // Longest over shortest steady step above this: high variance (document 004).
   static constexpr double kVarianceRatio = 2.0;
+  // A leading step longer than this times the median of its loop's later steps: warm-up.
+  static constexpr double kWarmupRatio = 1.5;
+  // Loops of fewer steps are taken together, one series per process.
+  static constexpr std::uint64_t kShortestLoop = 4;
+  // Fewer steady steps have no coefficient of variation, and fewer than this many no trend: no
+  // order of four steps is rarer than one in twenty.
+  static constexpr std::uint64_t kMinSteady = 3, kMinTrend = 5;
 
   std::uint64_t count = 0;
   std::int64_t first_ns = 0;                        // of the step that began first
@@ -38,26 +46,29 @@ struct StepSummary {
   std::int64_t rest_p50_ns = 0;  // median of all but the first; 0 with fewer than 2 steps
   double first_ratio = 0;        // first_ns / rest_p50_ns; 0 if that is 0
 
-  // Warm-up is split off and told apart: of each loop (steps under one parent) the leading steps
-  // that are slower than the rest, two at most. The next figures are of the others.
+  // Warm-up is split off and told apart: of each loop (steps under one stage, block or the like)
+  // the leading steps that are slower than the rest, two at most. The next figures are of the
+  // others; a step that failed is in none of them.
   std::uint64_t warmup_count = 0;
   std::int64_t warmup_ns = 0;  // time of the warm-up steps
   std::uint64_t steady_count = 0;
   std::optional<std::int64_t> steady_min_ns, steady_p50_ns, steady_p95_ns, steady_max_ns;
   std::optional<double> steady_cv;             // standard deviation over mean
-  std::optional<Slope> trend_percent_per_100;  // of the steady steps, % of their median
+  std::optional<Slope> trend_percent_per_100;  // steps of a process, % of the steady median
   std::optional<double> variance_ratio;        // longest over shortest steady step
   bool high_variance = false;
   std::uint64_t outlier_count = 0;
   std::vector<StepOutlier> outliers;  // the worst 100, in the order of time
 };
 
-// Video and diffusion. Frames are counted once per block, however many steps made it.
+// Video and diffusion. Frames are counted once per block, however many steps made it. Rates are
+// over the time in which at least one block, or step, ran.
 struct DiffusionSummary {
-  std::uint64_t blocks = 0;  // finished spans of kind block
-  std::optional<std::uint64_t> frames;
-  std::optional<double> frames_per_second, blocks_per_second, steps_per_second;
-  std::optional<double> frames_per_block;
+  std::uint64_t blocks = 0;              // that finished and did not fail
+  std::uint64_t blocks_with_frames = 0;  // of these: those that say how many frames they hold
+  std::optional<std::uint64_t> frames;   // of blocks_with_frames, as the next rate and mean
+  std::optional<double> frames_per_second, frames_per_block;
+  std::optional<double> blocks_per_second, steps_per_second;
   std::optional<std::int64_t> block_p50_ns, block_max_ns;
   std::optional<std::int64_t> first_block_ns;  // from the begin of the run to its end
   std::optional<double> first_block_ratio;     // first_block_ns over the median of the others
@@ -68,24 +79,27 @@ struct DiffusionSummary {
 
 // Batches and epochs of a training loop: over the whole run, and epoch by epoch.
 struct BatchFigures {
-  std::uint64_t count = 0;  // finished
+  std::uint64_t count = 0;  // finished, failed ones included
   std::uint64_t failed = 0;
-  std::int64_t total_ns = 0, min_ns = 0, p50_ns = 0, max_ns = 0;
-  double mean_ns = 0;
+  std::int64_t total_ns = 0;                           // of those that did not fail
+  std::optional<std::int64_t> min_ns, p50_ns, max_ns;  // likewise
+  std::optional<double> mean_ns;
   std::optional<double> first_loss, last_loss, min_loss;  // argument or counter "loss"
 };
 struct EpochRow {
   std::uint64_t index = 0;  // its argument, else its place
   std::int64_t duration_ns = 0;
   bool failed = false;
+  bool unfinished = false;  // still open: the duration reaches to the end of its record
   BatchFigures batches;
 };
 struct TrainingSummary {
-  BatchFigures batches;          // of the whole run, in an epoch or not
-  std::vector<EpochRow> epochs;  // in the order of time
-  std::optional<double> variance_ratio;
-  bool high_variance = false;
-  std::optional<double> input_wait_share;  // of the time of the batches
+  BatchFigures batches;                    // of the whole run, in an epoch or not
+  std::vector<EpochRow> epochs;            // in the order of time
+  std::optional<double> variance_ratio;    // longest over shortest batch but each process's first
+  bool high_variance = false;              // above StepSummary::kVarianceRatio
+  std::optional<double> input_wait_share;  // of the batches and the waits between them
+  std::optional<double> encode_share;      // of the batches: in encoders and the VAE
 };
 
 // A stage, or a layer, that takes much of the run's time, by self time: shares add up.
@@ -93,7 +107,9 @@ struct Bottleneck {
   std::string name;
   SpanKind kind = SpanKind::stage;
   double share = 0;
-  std::string threshold;  // "over 50% (bottleneck)", "over 30%", "over 20% (consider)"
+  // "over 50% (bottleneck)", "over 30%", "over 20% (consider)", or "over 30% of the layers' time":
+  // of a layer that was told as events, the share is of the layers' time.
+  std::string threshold;
 };
 inline constexpr double kBottleneckShare = 0.5;  // document 004
 inline constexpr double kConsiderShare = 0.2;    // document 004
@@ -112,7 +128,7 @@ struct LayerRow {
   std::uint64_t count = 0;
   std::int64_t total_ns = 0, max_ns = 0;
   double mean_ns = 0;
-  double share = 0;  // of all layers' time
+  double share = 0;  // of all layers' time; a layer inside another adds nothing to that
   std::optional<double> parameters;
 };
 struct CacheSummary {
@@ -122,8 +138,8 @@ struct CacheSummary {
 };
 struct MemoryEvents {
   std::uint64_t allocations = 0, frees = 0;
-  double allocated_bytes = 0, freed_bytes = 0;
-  std::optional<double> small_share;  // of the allocations: below 1 MiB
+  double allocated_bytes = 0, freed_bytes = 0;  // a free adds nothing to the first
+  std::optional<double> small_share;            // of the allocations of known size: below 1 MiB
 };
 struct ModelRow {
   std::string name, type;
@@ -134,14 +150,20 @@ struct ModelRow {
 struct MultimodalSummary {
   std::uint64_t text_calls = 0, image_calls = 0;
   std::optional<double> text_ms_mean, image_ms_mean;  // per call that had the part
-  std::optional<double> text_share, image_share;      // of the run's time
+  std::optional<double> text_share, image_share;  // of the run's time; above 1 if threads overlap
 };
 
-// Requests, or the sessions of a run without requests: a failed one is no success.
+// Requests, or the sessions of a run without requests: a failed one is no success. One that was
+// open when its process was killed has failed, and so has a session of a run whose exit code says
+// so.
 struct RequestSummary {
-  std::uint64_t count = 0;  // finished, failed ones included
+  bool sessions = false;    // these are sessions
+  std::uint64_t count = 0;  // failed ones included; one that is still open is not counted
   std::uint64_t failed = 0;
   std::optional<double> success_ratio;
+  // Made by those that did not fail: their arguments `images`; a request that does not say makes
+  // one, a session that does not say is not counted.
+  std::optional<std::uint64_t> images;
   std::optional<std::int64_t> p50_ns, p95_ns, max_ns;  // of those that did not fail
 };
 

@@ -13,7 +13,9 @@
 #include <string_view>
 
 #include <genscope/advise.h>
+#include <genscope/aggregate.h>
 #include <genscope/analyze.h>
+#include <genscope/compare.h>
 #include <genscope/trace.h>
 
 namespace genscope {
@@ -64,5 +66,31 @@ void advice_text(const Advice& advice, const AdviceTextOptions& options, const S
 void advice_markdown(const Advice& advice, bool all, const Sink& sink);
 // `genscope.advice/1`, see docs/rules.md. `all` as above.
 void advice_json(const Advice& advice, bool all, const Sink& sink);
+
+struct CompareTextOptions {
+  int width = 100;     // columns of the terminal
+  bool color = false;  // ANSI colours
+};
+
+// For people: what differs in how the two runs were made, then what changed, then the verdict.
+void compare_text(const Comparison& comparison, const CompareTextOptions& options,
+                  const Sink& sink);
+// `genscope.compare/1`, see docs/compare.md.
+void compare_json(const Comparison& comparison, const Sink& sink);
+// The same tables as the text, for a page or a pull request.
+void compare_markdown(const Comparison& comparison, const Sink& sink);
+
+struct AggregateTextOptions {
+  int width = 100;     // columns of the terminal
+  bool color = false;  // ANSI colours
+};
+
+// Many ranks as one, see docs/aggregate.md: who is missing, stages and figures over the ranks,
+// stragglers, clocks, a row per rank.
+void aggregate_text(const Aggregate& aggregate, const AggregateTextOptions& options,
+                    const Sink& sink);
+// `genscope.aggregate/1`.
+void aggregate_json(const Aggregate& aggregate, const Sink& sink);
+void aggregate_markdown(const Aggregate& aggregate, const Sink& sink);
 
 }  // namespace genscope

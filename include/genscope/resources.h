@@ -43,10 +43,16 @@ struct MemoryGrowth {
   std::optional<Slope>
       bytes_per_second;  // of the steady steps, else of the run after its first quarter
   std::optional<double> growth_ratio;  // over the value at the begin of that stretch
+  std::string stretch;                 // "steady steps" or "after the first quarter"
   std::uint64_t samples = 0;
-  bool leak = false;  // the interval is above 0 and the growth is over 2 %
-  std::string stage;  // in which most of the growth falls; "" if none stands out
+  // The interval is above 0, the growth is over kLeakGrowth, and the readings are kLeakSamples or
+  // more: below, the interval is rough.
+  bool leak = false;
+  std::string stage;   // in which most of the growth falls; "" if none stands out
+  std::string reason;  // why there is no slope
 };
+inline constexpr double kLeakGrowth = 0.02;
+inline constexpr std::uint64_t kLeakSamples = 10;
 
 // Energy per thing made, with how much of the time readings cover.
 struct EnergyPerUnit {
@@ -73,17 +79,25 @@ struct Utilisation {
   std::string model, hardware;
   std::string note;    // a doubt
   std::string reason;  // why there is none
-  // Of each step of Analysis::steps in the order of time, the first 10,000; empty if unknown.
+  // Of each step of Analysis::steps in the order of time, the first 10,000; NaN where a step has no
+  // length; empty if unknown.
   std::vector<float> per_step;
-  // For the facts of rules; absent with mfu.
+  std::optional<double> forwards_per_step;  // counted, where forward spans are marked in steps
+  // For the facts of rules; absent without a prediction. `peak_bytes`: beyond the weights;
+  // `offload_ns`: the denoiser's weights once over the link for each forward that reads them.
   std::optional<double> attention_share, attention_bytes, vae_bytes, peak_bytes, offload_ns,
       peak_tflops;
 };
 
-// The GPU's timeline from kernels (spans on device tracks: imported, or recorded with device time).
+// The GPU's timeline from kernels: spans on tracks "gpu:<device>/stream:<stream>", as an import
+// makes them (docs/import.md) or a program names them.
 struct DeviceTimeline {
-  std::string device;
-  std::int64_t begin_ns = 0, end_ns = 0;  // first kernel's begin, last one's end
+  // A gap before a kernel that had been launched counts as kernel wait up to this long. Holistic
+  // Trace Analysis takes 30 ns, which is below what most GPUs need between two kernels.
+  static constexpr std::int64_t kKernelWaitNs = 2'000;
+
+  std::string device;                     // "gpu:0"; with several processes "rank 3 gpu:0"
+  std::int64_t begin_ns = 0, end_ns = 0;  // first kernel's begin, last one's end; since the run's
   std::int64_t busy_ns = 0;               // at least one kernel or copy runs
   std::int64_t compute_ns = 0, communication_ns = 0, copy_ns = 0;
   std::int64_t overlap_ns = 0;           // communication or copies under compute
@@ -91,13 +105,24 @@ struct DeviceTimeline {
   std::int64_t idle_host_wait_ns = 0;    // the host had not launched the next kernel
   std::int64_t idle_kernel_wait_ns = 0;  // launched; short gaps between kernels
   std::int64_t idle_other_ns = 0;
-  std::uint64_t kernels = 0;
+  std::uint64_t kernels = 0;         // copies not counted
+  std::uint64_t without_launch = 0;  // of kernels and copies: no launch is known
 };
 struct KernelRow {
   std::string stage;  // stage in which the host launched it; "" outside of any
   std::string name;
   std::uint64_t count = 0;
   std::int64_t total_ns = 0;
+};
+
+// What the host and the link did within the steps, from imported calls and copies. Absent: nothing
+// tells, and `reason` says why.
+struct StepTraffic {
+  std::uint64_t steps = 0;               // of the processes that have calls
+  std::optional<double> syncs_per_step;  // calls that wait for the GPU
+  std::optional<double> h2d_copies_per_step, h2d_bytes_per_step;
+  std::optional<double> h2d_bytes_per_second;  // while they run
+  std::string reason;
 };
 
 struct Resources {
@@ -107,7 +132,12 @@ struct Resources {
   std::vector<ThrottleShare> throttling;
   Utilisation utilisation;
   std::vector<DeviceTimeline> devices;
-  std::vector<KernelRow> kernels;  // the 50 with the most time
+  std::vector<KernelRow> kernels;        // the 50 with the most time
+  std::optional<double> device_overlap;  // of the time of any, that of two or more; from `devices`
+  StepTraffic step_traffic;
+  // GPUs that did work for the run: those in which its processes hold memory; where no driver tells
+  // it, those that were busy at all. Absent without readings or kernels.
+  std::optional<std::uint64_t> gpus_used;
 };
 
 }  // namespace genscope

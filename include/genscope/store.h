@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <genscope/error.h>
+#include <genscope/inferix.h>
 #include <genscope/trace.h>
 
 namespace genscope {
@@ -86,6 +87,43 @@ struct Imported {
 // A Chrome trace (JSON, or gzip of it), also as the PyTorch profiler writes it. Memory is bounded
 // by the events that are kept, not by the file. docs/import.md tells what becomes what.
 Result<Imported> import_chrome_trace(const std::string& path, const ImportOptions& options = {});
+
+// Whether the file begins as a report of Inferix's profiler does.
+bool is_inferix_report(const std::string& path);
+// Such a report as a Trace, only what can be converted honestly: the session is a span, samples are
+// counters, events are events. Stages are totals without a time of their own: each becomes an event
+// `inferix_stage` with its figures. See read_inferix_report() for what is left out.
+Result<Imported> import_inferix_report(const std::string& path);
+
+// --- many runs, one trace in memory at a time
+
+// A trace, or a report of Inferix's profiler.
+struct Recording {
+  enum class Kind : std::uint8_t { trace, inferix_report };
+  Kind kind = Kind::trace;
+  std::string path;                   // of a trace its first segment
+  std::vector<std::string> segments;  // of a trace
+  std::string run_dir;                // that a trace lies in; empty: a file by itself
+  std::uint64_t traces = 1;           // in that folder
+  std::optional<int> rank;            // from a folder rank_N
+};
+struct Recordings {
+  std::vector<Recording> found;      // in the order of paths
+  std::vector<std::string> skipped;  // "PATH: why", of JSON files and folders; at most 1,000
+};
+// `path`: a run, a trace file, an Inferix report, or a folder that holds these at any depth (links
+// to folders are not followed). Each folder is listed once.
+Result<Recordings> find_recordings(const std::string& path);
+// A Run of the one trace, with its run's manifest. A rank that the trace does not know is its
+// folder's.
+Result<Run> read_recording(const Recording& recording);
+// The N of the innermost folder rank_N.
+std::optional<int> rank_of_path(const std::string& path);
+
+// A profiling_report_*.json of Inferix. What is absent (or null, or NaN) in it is absent; what has
+// another type than Inferix writes is an Error that names the field. docs/aggregate.md has the
+// keys.
+Result<InferixReport> read_inferix_report(const std::string& path);
 
 // --- following a run in progress
 

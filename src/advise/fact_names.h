@@ -42,7 +42,7 @@ inline constexpr FactName kFacts[] = {
   {"layer.top", kText, "", "Layer with the largest share of all layers' time"},
   {"layer.top_share", kNumber, "share", "Its share of all layers' time"},
 
-  // --- steps; "steady" are those from the third on
+  // --- steps; "steady" are those that neither warm up nor fail (docs/analysis.md)
   {"step.count", kNumber, "count", "Steps recorded"},
   {"step.med", kNumber, "ms", "Median of the steady steps"},
   {"step.first", kNumber, "x", "First step over the median of the steady ones"},
@@ -200,8 +200,8 @@ inline constexpr FactName kFacts[] = {
   {"pred.peak_bytes", kNumber, "B", "Peak beyond the weights"},
 
   // --- training and ranks
-  {"input.wait_share", kNumber, "share", "Share of a training step spent waiting for input, by the GPU's clock"},
-  {"train.encode_share", kNumber, "share", "Share of a training step in VAE and text encoders"},
+  {"input.wait_share", kNumber, "share", "Share of the training loop spent waiting for input, on its own thread"},
+  {"train.encode_share", kNumber, "share", "Share of the batches in VAE and text encoders"},
   {"rank.count", kNumber, "count", "Ranks of the run"},
   {"rank.input_skew", kNumber, "x", "Longest input wait of a rank over the median rank's"},
   {"rank.input_slowest", kText, "", "Rank with the longest input wait"},

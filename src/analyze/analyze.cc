@@ -4,8 +4,10 @@
 
 #include "analyze/clocks.h"
 #include "analyze/counters.h"
+#include "analyze/generation/generation.h"
+#include "analyze/generation/steps.h"
+#include "analyze/resources/resources.h"
 #include "analyze/stages.h"
-#include "analyze/steps.h"
 #include "analyze/telemetry.h"
 #include "analyze/time.h"
 #include "analyze/tracks.h"
@@ -29,6 +31,26 @@ RecorderSummary summarize_recorder(const Run& run, const std::vector<TrackRow>& 
   return summary;
 }
 
+// Steps, blocks, training, requests and document 002's events. Needs the stage table.
+void add_generation(const Run& run, const analysis::Clocks& clocks, Analysis& result) {
+  {
+    const analysis::StepSeries steps = analysis::step_series(run, clocks.offset_ns);
+    result.steps = analysis::summarize_steps(steps);
+    result.diffusion = analysis::summarize_diffusion(run, clocks, steps);
+  }
+  result.training = analysis::summarize_training(run, clocks);
+  result.requests = analysis::summarize_requests(run, clocks);
+  result.multimodal = analysis::summarize_multimodal(run, result.wall_ns);
+  analysis::Layers layers = analysis::layer_table(run);
+  result.bottlenecks = analysis::find_bottlenecks(result.stages, layers, result.wall_ns);
+  result.layers = std::move(layers.rows);
+  analysis::RecordedEvents told = analysis::read_recorded_events(run, clocks);
+  result.streaming = told.streaming;
+  result.cache = told.cache;
+  result.memory_events = told.memory;
+  result.models = std::move(told.models);
+}
+
 }  // namespace
 
 Analysis analyze(const Run& run) {
@@ -45,11 +67,13 @@ Analysis analyze(const Run& run) {
 
   const analysis::RowTable rows(run);
   const std::vector<analysis::RowSums> sums = analysis::sum_rows(run, rows);
-  const analysis::Durations durations(run, rows, sums);
-  result.stages = analysis::stage_table(run, rows, sums, durations, result.wall_ns);
+  {
+    const analysis::Durations durations(run, rows, sums);
+    result.stages = analysis::stage_table(run, rows, sums, durations, result.wall_ns);
+  }
   analysis::add_stage_energy(run, rows, clocks, sampled.energies, result.stages);
-  result.steps =
-      analysis::summarize_steps(run, rows, clocks.offset_ns, durations.of(0, rows.step_rows()));
+  add_generation(run, clocks, result);
+  result.resources = analysis::summarize_resources(run, rows, clocks, sampled, result);
   result.clock_offset_ns = std::move(clocks.offset_ns);
   return result;
 }

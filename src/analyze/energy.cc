@@ -91,9 +91,14 @@ EnergyCurve EnergyCurve::from_power(const Points& watts) {
 
 EnergyCurve::At EnergyCurve::at(std::int64_t ns) const noexcept {
   const auto after = std::upper_bound(at_ns_.begin(), at_ns_.end(), ns);
-  if (after == at_ns_.begin()) return {0, 0};
-  const auto i = static_cast<std::size_t>(after - at_ns_.begin()) - 1;
-  if (i + 1 == at_ns_.size()) return {joules_[i], covered_[i]};
+  return at_place(static_cast<std::size_t>(after - at_ns_.begin()), ns);
+}
+
+// `after`: the first point later than `ns`.
+EnergyCurve::At EnergyCurve::at_place(std::size_t after, std::int64_t ns) const noexcept {
+  if (after == 0) return {0, 0};
+  const std::size_t i = after - 1;
+  if (after == at_ns_.size()) return {joules_[i], covered_[i]};
   const double part = static_cast<double>(ns - at_ns_[i]) /
                       static_cast<double>(std::max<std::int64_t>(1, at_ns_[i + 1] - at_ns_[i]));
   return {joules_[i] + (joules_[i + 1] - joules_[i]) * part,
@@ -110,6 +115,29 @@ Energy EnergyCurve::between(std::int64_t begin_ns, std::int64_t end_ns) const {
   energy.uncovered_seconds = std::max(0.0, wanted - energy.covered_seconds);
   if (energy.covered_seconds <= 0) return energy;
   energy.joules = to.joules - from.joules;
+  energy.method = method_;
+  energy.resets = resets_;
+  return energy;
+}
+
+Energy EnergyCurve::over(std::span<const Interval> stretches) const {
+  Energy energy;
+  double wanted = 0, joules = 0;
+  std::size_t place = 0;
+  const auto next = [&](std::int64_t ns) {
+    place = gallop(at_ns_.size(), place, [&](std::size_t i) { return at_ns_[i] > ns; });
+    return at_place(place, ns);
+  };
+  for (const Interval& stretch : stretches) {
+    wanted += seconds(stretch.length());
+    if (empty()) continue;
+    const At from = next(stretch.begin), to = next(stretch.end);
+    joules += to.joules - from.joules;
+    energy.covered_seconds += to.seconds - from.seconds;
+  }
+  energy.uncovered_seconds = std::max(0.0, wanted - energy.covered_seconds);
+  if (energy.covered_seconds <= 0) return energy;
+  energy.joules = joules;
   energy.method = method_;
   energy.resets = resets_;
   return energy;

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <genscope/telemetry.h>
+
+#include "analyze/time.h"
 
 namespace genscope::analysis {
 
@@ -25,6 +28,9 @@ class EnergyCurve {
 
   // Between two instants, on the scale of the points.
   Energy between(std::int64_t begin_ns, std::int64_t end_ns) const;
+  // The same over stretches that are apart and in the order of time: linear in them, and in the
+  // logarithm of the points between two.
+  Energy over(std::span<const Interval> stretches) const;
   bool empty() const noexcept { return at_ns_.size() < 2; }
   std::uint64_t resets() const noexcept { return resets_; }
   // The typical distance of two points, in nanoseconds.
@@ -37,6 +43,7 @@ class EnergyCurve {
     double joules, seconds;
   };
   At at(std::int64_t ns) const noexcept;
+  At at_place(std::size_t after, std::int64_t ns) const noexcept;
   void step(std::int64_t to_ns, double joules, bool covered);
 
   std::vector<std::int64_t> at_ns_;

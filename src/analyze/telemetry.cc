@@ -252,7 +252,10 @@ class TraceTelemetry {
       if (!has_energy(entities_[e].entity.kind)) continue;
       DeviceEnergy energy = choose_energy(joules[e], watts[e]);
       entities_[e].energy = Energy();
-      if (!energy.curve.empty()) result.energies.push_back(energy);
+      if (!energy.curve.empty()) {
+        result.energies.push_back(energy);
+        result.energy_entities.push_back(result.telemetry.entities.size() + e);
+      }
       energy_of_.push_back({result.telemetry.entities.size() + e, std::move(energy)});
     }
     for (EntityRow& row : entities_) result.telemetry.entities.push_back(std::move(row));

@@ -22,7 +22,8 @@ struct TelemetryResult {
   Telemetry telemetry;
   std::vector<SampleNames> names;      // per trace
   std::vector<DeviceEnergy> energies;  // of the devices that have any, on the run's time scale
-  std::int64_t probe_cpu_ns = -1;      // of the samplers; -1: none
+  std::vector<std::size_t> energy_entities;  // whose: indices into telemetry.entities
+  std::int64_t probe_cpu_ns = -1;            // of the samplers; -1: none
 };
 TelemetryResult collect_telemetry(const Run& run, const Clocks& clocks);
 

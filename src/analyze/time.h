@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -43,6 +44,26 @@ inline Interval interval(std::int64_t begin, std::int64_t duration) noexcept {
 inline std::int64_t overlap(Interval a, Interval b) noexcept {
   const Interval both{std::max(a.begin, b.begin), std::min(a.end, b.end)};
   return both.begin < both.end ? both.length() : 0;
+}
+
+// The first place from `from` on of which `is` holds, or `size`: `is` must be false up to some
+// place and true from there on. The cost grows with the square of the logarithm of the distance: a
+// sweep of ever later places is linear, one of few far places does not walk.
+template <class Is>
+std::size_t gallop(std::size_t size, std::size_t from, Is&& is) {
+  std::size_t step = 1;
+  while (from < size && !is(from)) {
+    const std::size_t far = from + step;
+    if (far < size && !is(far)) {
+      from = far;
+      step *= 2;
+    } else if (step > 1) {
+      step = 1;
+    } else {
+      return std::min(far, size);
+    }
+  }
+  return std::min(from, size);
 }
 
 // Length of the union of intervals that are added in the order of their begins. Overlap counts

@@ -113,6 +113,8 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   commands.push_back(make_run());
   commands.push_back(make_report());
   commands.push_back(make_advise());
+  commands.push_back(make_compare());
+  commands.push_back(make_aggregate());
   commands.push_back(make_import());
   commands.push_back(make_demo());
   commands.push_back(make_top());

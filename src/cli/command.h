@@ -36,6 +36,8 @@ class Command {
 std::unique_ptr<Command> make_run();
 std::unique_ptr<Command> make_report();
 std::unique_ptr<Command> make_advise();
+std::unique_ptr<Command> make_compare();
+std::unique_ptr<Command> make_aggregate();
 std::unique_ptr<Command> make_import();
 std::unique_ptr<Command> make_demo();
 std::unique_ptr<Command> make_top();

@@ -8,8 +8,9 @@ namespace genscope::cli {
 enum ExitCode : int {
   kFine = 0,
   kVerdictFailed = 1,
-  kBadInput = 2,  // usage, or an input that cannot be used
-  kUnfit = 5,     // the environment: no space, no memory, an I/O error
+  kBadInput = 2,      // usage, or an input that cannot be used
+  kUnfit = 5,         // the environment: no space, no memory, an I/O error
+  kIncomparable = 6,  // two runs that did different work
   kNothingMeasured = 7,
   kInterrupted = 130,
 };

@@ -81,10 +81,12 @@ void describe(const std::string& file, const Imported& imported) {
 class Import final : public Command {
  public:
   const char* name() const override { return "import"; }
-  const char* summary() const override { return "Make a run of Chrome or PyTorch profiler traces"; }
+  const char* summary() const override { return "Make a run of Chrome, PyTorch or Inferix files"; }
 
   void add_options(Options& options) override {
-    options.add("FILE", files_, "", "Trace files, JSON or gzip of it; each is one process or rank")
+    options
+        .add("FILE", files_, "",
+             "Traces (JSON or gzip of it) or Inferix reports; each is one process or rank")
         .required();
     options.add("-o,--out", out_, "DIR",
                 "Folder for the new run directory (default $GENSCOPE_OUT, else ./genscope-runs)");
@@ -103,6 +105,8 @@ class Import final : public Command {
         std::string(
             "Prints the path of the run. Operators, kernels, streams, annotations and\n"
             "memory events become tracks, spans and counters; docs/import.md is the table.\n"
+            "Of an Inferix report the session, samples and events are kept; its stages are\n"
+            "totals and become events.\n"
             "What is malformed is skipped, counted and told; a file that was cut off gives\n"
             "what it holds.\n\n"
             "Examples:\n"
@@ -152,7 +156,8 @@ class Import final : public Command {
     options.max_bytes = max_gib_ << 30;
     options.max_ratio = max_ratio_;
     options.max_events = max_events_;
-    Result<Imported> imported = [&] {
+    Result<Imported> imported = [&]() -> Result<Imported> {
+      if (is_inferix_report(file)) return import_inferix_report(file);
       ProgressLine line(file_name(file), !globals.quiet);
       options.progress = [&](std::uint64_t done, std::uint64_t all) {
         line.show(done, all);

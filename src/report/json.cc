@@ -10,6 +10,8 @@
 
 #include "report/advice_json.h"
 #include "report/format.h"
+#include "report/generation_json.h"
+#include "report/resources_json.h"
 #include "report/telemetry_json.h"
 
 namespace genscope {
@@ -35,7 +37,8 @@ class JsonReport {
     out["schema"] = "genscope.report/1";
     out["run"] = run();
     out["stages"] = stages();
-    out["steps"] = steps();
+    out["steps"] = report::steps_json(analysis_.steps, absent_);
+    report::add_generation_json(analysis_, out, absent_);
     const Telemetry& telemetry = analysis_.telemetry;
     out["process"] = report::process_json(analysis_, !run_.traces.empty(), absent_);
     out["gpus"] = report::gpus_json(telemetry, absent_);
@@ -45,6 +48,7 @@ class JsonReport {
     out["allocators"] = report::allocators_json(telemetry, absent_);
     out["processes"] = report::processes_json(telemetry);
     out["telemetry_events"] = report::telemetry_events_json(telemetry);
+    out["resources"] = report::resources_json(analysis_.resources, absent_);
     out["findings"] = report::findings_json(advice_);
     out["threads"] = threads();
     out["counters"] = counters();
@@ -140,25 +144,6 @@ class JsonReport {
     if (!analysis_.stages.empty() && analysis_.wall_ns <= 0) {
       absent_["stages.share"] = "the run has no length";
     }
-  }
-
-  Json steps() {
-    const StepSummary& s = analysis_.steps;
-    const bool any = s.count > 0;
-    const char* none = "no span of kind step finished";
-    const char* few = "needs two steps of some length";
-    Json out;
-    out["count"] = s.count;
-    out["first_ns"] = known(any, s.first_ns, "steps.first_ns", none);
-    out["p50_ns"] = known(any, s.p50_ns, "steps.p50_ns", none);
-    out["p95_ns"] = known(any, s.p95_ns, "steps.p95_ns", none);
-    out["max_ns"] = known(any, s.max_ns, "steps.max_ns", none);
-    out["rest_p50_ns"] = known(s.count > 1, s.rest_p50_ns, "steps.rest_p50_ns", few);
-    out["first_ratio"] = known(s.first_ratio > 0, s.first_ratio, "steps.first_ratio", few);
-    const char* later = "this version of genscope does not compute it yet";
-    out["trend"] = missing("steps.trend", later);
-    out["outliers"] = missing("steps.outliers", later);
-    return out;
   }
 
   Json threads() const {

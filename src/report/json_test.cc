@@ -4,7 +4,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "report/testing/comparison.h"
 #include "report/testing/sample.h"
+#include "report/testing/sampled.h"
 
 namespace genscope {
 namespace {
@@ -63,8 +65,8 @@ void check(const Json& value, const Json& schema, const std::string& path) {
   }
 }
 
-Json schema() {
-  std::ifstream file(GENSCOPE_SOURCE_DIR "/docs/report.schema.json");
+Json schema(const char* name = "report") {
+  std::ifstream file(GENSCOPE_SOURCE_DIR "/docs/" + std::string(name) + ".schema.json");
   return Json::parse(file);
 }
 
@@ -75,6 +77,7 @@ TEST(JsonReport, HasTheDocumentedShape) {
   check(report_of(run), schema(), "report");
   check(report_of(genscope::Run{}), schema(), "empty run");
   check(report_of(testing::make_run(Trace{})), schema(), "empty trace");
+  check(report_of(testing::make_run(testing::generation_trace())), schema(), "generation");
 }
 
 TEST(JsonReport, EveryDocumentedKeyIsOnItsPage) {
@@ -120,6 +123,51 @@ TEST(JsonReport, WhatIsNotMeasuredIsNullWithAReason) {
   }
 }
 
+TEST(JsonReport, HoldsWhateverWasGenerated) {
+  const Json r = report_of(testing::make_run(testing::generation_trace()));
+  EXPECT_EQ(r["steps"]["warmup_count"], 3);
+  EXPECT_EQ(r["steps"]["steady_p50_ns"], 100'000'000);
+  EXPECT_EQ(r["steps"]["trend"]["flat"], true);
+  EXPECT_EQ(r["steps"]["outliers"], Json::array());
+  EXPECT_EQ(r["diffusion"]["frames_per_second"], 8.0);
+  EXPECT_EQ(r["training"]["epochs"][0]["batches"]["count"], 4);
+  EXPECT_EQ(r["requests"]["success_ratio"], 0.5);
+  EXPECT_EQ(r["multimodal"]["image_ms_mean"], 80.0);
+  EXPECT_EQ(r["bottlenecks"][0]["name"], "attn\x1b[1m");
+  EXPECT_EQ(r["streaming"]["drop_ratio"], 0.2);
+  EXPECT_TRUE(r["streaming"]["latency_ms_mean"].is_null());
+  EXPECT_EQ(r["absent"]["streaming.latency_ms_mean"], "no event says it");
+  EXPECT_EQ(r["layers"][1]["parameters"], nullptr);
+  EXPECT_EQ(r["cache"]["hit_ratio"], 0.5);
+  EXPECT_EQ(r["memory_events"]["allocated_bytes"], 4096.0);
+  EXPECT_EQ(r["models"][0]["type"], "mmdit");
+  const Json none = report_of(testing::make_run(Trace{}));
+  for (const char* key :
+       {"diffusion", "training", "requests", "multimodal", "streaming", "cache", "memory_events"}) {
+    EXPECT_TRUE(none[key].is_null()) << key;
+    EXPECT_TRUE(none["absent"].contains(key)) << key;
+  }
+}
+
+TEST(JsonReport, HoldsWhatStagesUsedAndWhatTheGpuDid) {
+  const Json r = report_of(testing::make_run(testing::sampled_trace()));
+  check(r, schema(), "sampled run");
+  const Json& resources = r["resources"];
+  EXPECT_EQ(resources["stages"][0]["cpu_cores"]["mean"], 1.5);
+  EXPECT_EQ(resources["stages"][0]["gpu_power_watts"]["samples"], 72);
+  EXPECT_TRUE(resources["stages"][1]["rss_bytes"]["mean"].is_null());
+  EXPECT_EQ(resources["stages"][1]["rss_bytes"]["samples"], 1);
+  EXPECT_TRUE(resources["stages"][1]["reason"].is_string());
+  EXPECT_EQ(resources["growth"][0]["leak"], true);
+  EXPECT_EQ(resources["energy"][0]["joules_each"], 3000.0);
+  EXPECT_EQ(resources["throttling"][1]["share"], 0.5);
+  EXPECT_EQ(resources["utilisation"]["per_step"].size(), 18u);
+  EXPECT_EQ(resources["devices"][0]["idle_host_wait_ns"], 300'000);
+  EXPECT_EQ(resources["kernels"][0]["count"], 2);
+  EXPECT_TRUE(resources["device_overlap_ratio"].is_null());
+  EXPECT_TRUE(r["absent"].contains("resources.device_overlap_ratio"));
+}
+
 TEST(JsonReport, BytesThatAreNotUtf8AreReplaced) {
   Trace trace = testing::sample_trace();
   trace.names[0].text = "bad\xFFname";
@@ -136,6 +184,24 @@ TEST(JsonReport, ACounterThatIsNotFiniteIsNull) {
   EXPECT_TRUE(r["counters"][0]["last"].is_null());
   EXPECT_TRUE(r["counters"][0]["min"].is_null());
   EXPECT_EQ(r["counters"][0]["not_finite"], 1);
+}
+
+TEST(CompareJson, HasTheDocumentedShape) {
+  const auto document = [](const Comparison& comparison) {
+    return Json::parse(testing::written([&](const Sink& sink) { compare_json(comparison, sink); }));
+  };
+  const Json expected = schema("compare");
+  Comparison comparison = testing::sample_comparison();
+  check(document(comparison), expected, "comparison");
+  check(document(Comparison{}), expected, "empty comparison");
+  comparison.incomparable = {"Other work."};
+  check(document(comparison), expected, "refused comparison");
+
+  std::ifstream file(GENSCOPE_SOURCE_DIR "/docs/compare.md");
+  const std::string page((std::istreambuf_iterator<char>(file)), {});
+  for (const auto& [key, unused] : expected["properties"].items()) {
+    EXPECT_NE(page.find("| `" + key + "` |"), std::string::npos) << key;
+  }
 }
 
 }  // namespace

@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include <genscope/report.h>
 
 #include "report/advice_text.h"
 #include "report/format.h"
+#include "report/generation_text.h"
 #include "report/integrity.h"
 #include "report/printable.h"
+#include "report/resources_text.h"
 #include "report/table.h"
 #include "report/telemetry_text.h"
 
@@ -62,14 +65,13 @@ std::string stage_table(const Analysis& analysis) {
   return out;
 }
 
-std::string steps_line(const StepSummary& steps) {
-  std::string text =
-      fmt::format("{}: first {}", counted(steps.count, "step", "steps"), duration(steps.first_ns));
-  if (steps.count > 1) {
-    text += fmt::format(", median of the rest {}, p95 {}, max {}", duration(steps.rest_p50_ns),
-                        duration(steps.p95_ns), duration(steps.max_ns));
-  }
-  return text + "\n";
+std::string section_text(const Section& part) {
+  std::string out;
+  for (const std::string& text : part.sentences) out += "- " + markdown_text(text) + "\n";
+  if (part.table.empty()) return out;
+  out += (out.empty() ? "" : "\n") + part.table.markdown();
+  if (part.left_out > 0) out += fmt::format("\n... and {} more; -f json has all\n", part.left_out);
+  return out;
 }
 
 std::string finding_item(const Finding& found) {
@@ -106,7 +108,12 @@ void report_markdown(const Run& run, const Analysis& analysis, const Advice& adv
                    heading_table(run, analysis)));
   sink("## Stages\n\n");
   sink(analysis.stages.empty() ? "No spans were recorded.\n" : stage_table(analysis));
-  if (analysis.steps.count > 0) sink("\n## Steps\n\n" + steps_line(analysis.steps));
+  std::vector<Section> parts = generation_sections(analysis);
+  parts.insert(parts.begin(), steps_section(analysis));
+  for (Section& part : resource_sections(analysis.resources)) parts.push_back(std::move(part));
+  for (const Section& part : parts) {
+    if (!part.empty()) sink(fmt::format("\n## {}\n\n{}", part.title, section_text(part)));
+  }
   std::string doubts;
   for (const std::string& text : loss_sentences(analysis)) doubts += "- " + escaped(text) + "\n";
   for (const std::string& text : integrity_sentences(run)) doubts += "- " + escaped(text) + "\n";

@@ -10,8 +10,10 @@
 
 #include "report/advice_text.h"
 #include "report/format.h"
+#include "report/generation_text.h"
 #include "report/integrity.h"
 #include "report/printable.h"
+#include "report/resources_text.h"
 #include "report/table.h"
 #include "report/telemetry_text.h"
 
@@ -43,8 +45,10 @@ class TextReport {
       telemetry();
     }
     stages();
-    steps();
+    section(rep::steps_section(analysis_));
     if (!stages_only_) {
+      for (const rep::Section& part : rep::generation_sections(analysis_)) section(part);
+      for (const rep::Section& part : rep::resource_sections(analysis_.resources)) section(part);
       tracks();
       counters();
       recorder();
@@ -128,7 +132,7 @@ class TextReport {
       std::vector<std::string> cells = stage_cells(all[i]);
       if (device) cells.push_back(all[i].device_ns ? rep::duration(*all[i].device_ns, true) : "-");
       if (energy) {
-        cells.push_back(all[i].energy_joules ? fmt::format("{:.3g}J", *all[i].energy_joules) : "-");
+        cells.push_back(all[i].energy_joules ? rep::energy(*all[i].energy_joules) : "-");
       }
       if (failed) cells.push_back(rep::count(all[i].failed));
       if (open) cells.push_back(rep::count(all[i].unfinished));
@@ -154,18 +158,13 @@ class TextReport {
     return cells;
   }
 
-  void steps() {
-    const StepSummary& s = analysis_.steps;
-    if (s.count == 0) return;
-    heading("Steps");
-    std::string text = fmt::format("{}: first {}", rep::counted(s.count, "step", "steps"),
-                                   rep::duration(s.first_ns));
-    if (s.count > 1) {
-      text += fmt::format(", median of the rest {}, p95 {}, max {}", rep::duration(s.rest_p50_ns),
-                          rep::duration(s.p95_ns), rep::duration(s.max_ns));
-    }
-    if (s.first_ratio > 0) text += fmt::format(", first ratio {:.3g}", s.first_ratio);
-    sentence(text);
+  void section(const rep::Section& part) {
+    if (part.empty()) return;
+    heading(part.title.c_str());
+    for (const std::string& text : part.sentences) sentence(text);
+    if (part.table.empty()) return;
+    out_ += part.table.render(width_, color_);
+    more(part.left_out, 0);
   }
 
   void tracks() {

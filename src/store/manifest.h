@@ -5,9 +5,15 @@
 #include <cstddef>
 #include <string>
 
+#include <genscope/trace.h>
+
 namespace genscope::store {
 
 inline constexpr std::size_t kMaxManifestBytes = 16 << 20;
+
+// Gives a run, whose traces are read, the name and the rest that its manifest and its first trace
+// say. `path`: of the run's directory, or of the trace file if it has none.
+void complete_run(const std::string& path, bool is_directory, Run& run);
 
 inline std::string manifest_path(const std::string& run_dir) { return run_dir + "/run.json"; }
 

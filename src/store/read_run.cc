@@ -30,8 +30,11 @@ void read_manifest(const std::string& path, Run& run) {
   run.command = json.texts("command");
 }
 
-// What a trace knows stands in for a manifest that says less.
-void complete(Run& run) {
+// What the path and a trace know stands in for a manifest that says less.
+void complete(const std::string& path, bool is_directory, Run& run) {
+  const fs::path place(path);
+  if (run.id.empty()) run.id = (is_directory ? place.filename() : place.stem()).string();
+  if (run.name.empty()) run.name = run.id;
   if (run.traces.empty()) return;
   const ProcessInfo& p = run.traces.front().process;
   if (run.host.empty()) run.host = p.host;
@@ -40,6 +43,11 @@ void complete(Run& run) {
 }
 
 }  // namespace
+
+void store::complete_run(const std::string& path, bool is_directory, Run& run) {
+  if (is_directory) read_manifest(store::manifest_path(path), run);
+  complete(path, is_directory, run);
+}
 
 Result<Run> read_run(const std::string& path) {
   std::error_code error;
@@ -54,9 +62,7 @@ Result<Run> read_run(const std::string& path) {
     Result<Trace> trace = read_trace(path);
     if (!trace.ok()) return trace.error();
     run.traces.push_back(std::move(*trace));
-    run.id = fs::path(path).stem().string();
-    run.name = run.id;
-    complete(run);
+    complete(path, false, run);
     return run;
   }
   const std::vector<std::string> traces = store::traces_in(path);
@@ -76,9 +82,7 @@ Result<Run> read_run(const std::string& path) {
     }
   }
   if (run.traces.empty()) return Error{ErrorCode::bad_data, first_error};
-  if (run.id.empty()) run.id = fs::path(path).filename().string();
-  if (run.name.empty()) run.name = run.id;
-  complete(run);
+  complete(path, true, run);
   return run;
 }
 

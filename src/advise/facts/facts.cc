@@ -1,3 +1,4 @@
+#include <cmath>
 #include <string>
 
 #include "advise/facts/parts.h"
@@ -23,7 +24,7 @@ Readings readings(const Run& run, const Analysis& analysis, std::string_view ent
     const std::int64_t offset =
         t < analysis.clock_offset_ns.size() ? analysis.clock_offset_ns[t] : 0;
     for (std::size_t i = 0; i < trace.counters.size(); ++i) {
-      if (trace.counters.name[i] != name) continue;
+      if (trace.counters.name[i] != name || !std::isfinite(trace.counters.value[i])) continue;
       const std::int64_t at = trace.counters.at_ns[i] + offset;
       if (!within.holds(at)) continue;
       found.at_s.push_back(static_cast<double>(at - within.begin_ns) / 1e9);
@@ -41,12 +42,15 @@ Facts facts_of(const Run& run, const Analysis& analysis) {
   Facts facts;
   const advice::Steps steps = advice::find_steps(run, analysis);
   advice::stage_facts(run, analysis, facts);
-  advice::step_facts(run, steps, facts);
+  advice::step_facts(run, analysis, steps, facts);
   advice::call_facts(run, steps, facts);
   advice::target_facts(run, facts);
+  advice::generation_facts(analysis, facts);
   advice::gpu_facts(run, analysis, steps, facts);
-  advice::host_facts(run, analysis, steps, facts);
+  advice::host_facts(analysis, facts);
+  advice::resource_facts(run, analysis, steps, facts);  // after those of stages and steps
   advice::load_facts(run, facts);
+  advice::rank_facts(run, facts);
   for (const CounterRow& row : analysis.counters) {
     if (row.count == row.not_finite) continue;
     facts.set("counter.mean[" + row.name + "]", row.mean);

@@ -95,7 +95,7 @@ TEST(FactsOfARun, StepsThatGrowHaveATrend) {
   std::vector<std::int64_t> steps;
   for (int i = 0; i < 40; ++i) steps.push_back(100 + i);
   const Facts facts = Generation(steps).facts();
-  EXPECT_NEAR(number(facts, "step.trend"), 1.0 / 120.5 * 100 * 100, 0.01);
+  EXPECT_NEAR(number(facts, "step.trend"), 1.0 / 119 * 100 * 100, 0.01);
 }
 
 TEST(FactsOfARun, WhatTheProgramSaysOfItselfIsTakenIfItIsOfTheRightKind) {
@@ -132,6 +132,105 @@ TEST(FactsOfARun, RepeatedPromptsAndLoadsAreCounted) {
   EXPECT_EQ(number(facts, "load.repeats"), 3);
   EXPECT_NEAR(number(facts, "load.rate"), 2e9, 1);
   EXPECT_EQ(number(facts, "stage.calls[text_encode]"), 4);
+}
+
+TEST(FactsOfARun, BlocksStreamsAndLayersAnswerDocument002) {
+  testing::TraceBuilder trace;
+  for (int b = 0; b < 4; ++b) {
+    const auto block = trace.span("block", SpanKind::block, b * 1000 * kMs, 1000 * kMs);
+    trace.args(block, {{"frames", 9}});
+    trace.event("streaming", b * 1000 * kMs, {{"batch_size", 9}});
+  }
+  trace.event("dropped_frames", 4000 * kMs, {{"count", 4}});
+  trace.event("layer", 0, {{"name", "attn"}, {"ms", 3}});
+  trace.event("layer", 0, {{"name", "mlp"}, {"ms", 1}});
+  const genscope::Run run = testing::make_run(trace.trace());
+  const Facts facts = facts_of(run, analyze(run));
+  EXPECT_EQ(number(facts, "block.fps"), 9);
+  EXPECT_EQ(number(facts, "block.frames_mean"), 9);
+  EXPECT_EQ(number(facts, "block.first_ratio"), 1);
+  EXPECT_EQ(number(facts, "stream.sent"), 36);
+  EXPECT_EQ(number(facts, "stream.drop_share"), 0.1);
+  EXPECT_EQ(std::get<std::string>(*facts.find("layer.top")), "attn");
+  const Advice advice = advise(facts);
+  for (const char* id : {"STREAM-FPS", "STREAM-DROP", "BLOCK-LARGE", "LAYER-TOP"}) {
+    EXPECT_TRUE(fired(advice, id)) << id;
+  }
+  EXPECT_FALSE(fired(advice, "FIRST-BLOCK"));
+}
+
+TEST(FactsOfARun, TrainingAndRequestsAreCounted) {
+  testing::TraceBuilder trace;
+  const auto epoch = trace.span("epoch", SpanKind::epoch, 0, 400 * kMs);
+  for (int b = 0; b < 4; ++b) {
+    const auto batch =
+        trace.span("batch", SpanKind::batch, b * 100 * kMs, 100 * kMs, {.parent = epoch});
+    trace.span("data_loading", SpanKind::stage, b * 100 * kMs, 25 * kMs, {.parent = batch});
+    trace.span("vae_encode", SpanKind::stage, (b * 100 + 25) * kMs, 20 * kMs, {.parent = batch});
+  }
+  trace.span("r", SpanKind::request, 0, kMs, {.flags = kSpanDetached | kSpanFailed});
+  trace.span("r", SpanKind::request, 0, kMs, {.flags = kSpanDetached});
+  const genscope::Run run = testing::make_run(trace.trace());
+  const Facts facts = facts_of(run, analyze(run));
+  EXPECT_EQ(number(facts, "input.wait_share"), 0.25);
+  EXPECT_EQ(number(facts, "train.encode_share"), 0.2);
+  EXPECT_EQ(number(facts, "request.count"), 2);
+  EXPECT_EQ(number(facts, "run.failed"), 1);
+  EXPECT_EQ(number(facts, "set.images"), 1);
+  const Advice advice = advise(facts);
+  for (const char* id : {"IN-BOUND", "TR-CACHE", "RUN-FAILED"}) {
+    EXPECT_TRUE(fired(advice, id)) << id;
+  }
+}
+
+TEST(FactsOfARun, WhatNobodyMarkedIsMissingWithAReason) {
+  const Facts facts = Generation({90, 90, 90, 90, 90, 90}).facts();
+  for (const char* name : {"block.fps", "block.first_ratio", "stream.sent", "layer.top_share",
+                           "input.wait_share", "train.encode_share", "set.images"}) {
+    EXPECT_EQ(facts.find(name), nullptr) << name;
+    EXPECT_NE(facts.why_missing(name), "") << name;
+  }
+  EXPECT_EQ(number(facts, "run.failed"), 0) << "the session went well";
+  EXPECT_EQ(facts.find("set.training"), nullptr);
+}
+
+// Ranks of 1 s each: so many ms in an all-reduce, so many waiting for input.
+genscope::Run run_of_ranks(const std::vector<std::pair<int, int>>& waits) {
+  genscope::Run run = testing::make_run();
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    testing::TraceBuilder trace(static_cast<std::uint32_t>(100 + i));
+    trace.span("train", SpanKind::session, 0, 1000 * kMs, {.flags = kSpanDetached});
+    trace.span("all_reduce", SpanKind::task, 100 * kMs, waits[i].first * kMs);
+    trace.span("data_wait", SpanKind::task, 700 * kMs, waits[i].second * kMs);
+    trace.trace().process.rank = static_cast<int>(i);
+    run.traces.push_back(trace.trace());
+  }
+  return run;
+}
+
+TEST(FactsOfARun, TheRankThatWaitsLeastIsTheStraggler) {
+  const genscope::Run run = run_of_ranks({{300, 20}, {310, 20}, {20, 60}, {305, 20}});
+  const Facts facts = facts_of(run, analyze(run));
+  EXPECT_EQ(number(facts, "rank.count"), 4);
+  EXPECT_NEAR(number(facts, "rank.wait_med"), 0.3025, 1e-9);
+  EXPECT_NEAR(number(facts, "rank.wait_min"), 0.02, 1e-9);
+  EXPECT_EQ(std::get<std::string>(*facts.find("rank.straggler")), "2");
+  EXPECT_NEAR(number(facts, "rank.input_skew"), 3, 1e-9);
+  EXPECT_EQ(std::get<std::string>(*facts.find("rank.input_slowest")), "2");
+  const Advice advice = advise(facts);
+  EXPECT_TRUE(fired(advice, "RANK-SLOW"));
+  EXPECT_TRUE(fired(advice, "RANK-INPUT"));
+}
+
+TEST(FactsOfARun, RanksThatWaitAlikeAndOneRankAloneGiveNoAdvice) {
+  const genscope::Run alike = run_of_ranks({{300, 20}, {310, 21}, {290, 20}});
+  const Advice advice = advise(facts_of(alike, analyze(alike)));
+  EXPECT_FALSE(fired(advice, "RANK-SLOW"));
+  EXPECT_FALSE(fired(advice, "RANK-INPUT"));
+  const genscope::Run one = run_of_ranks({{300, 20}});
+  const Facts facts = facts_of(one, analyze(one));
+  EXPECT_EQ(number(facts, "rank.count"), 1);
+  EXPECT_EQ(facts.why_missing("rank.wait_min"), "the run has one rank");
 }
 
 TEST(FactsOfARun, AnEmptyRunHasNone) {

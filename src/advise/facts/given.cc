@@ -47,12 +47,11 @@ class Repeats {
 }  // namespace
 
 void load_facts(const Run& run, Facts& facts) {
-  double bytes = 0, seconds = 0, requests = 0;
+  double bytes = 0, seconds = 0;
   for (const Trace& trace : run.traces) {
     Repeats files, prompts;  // another process has to load and encode for itself
     for (std::size_t i = 0; i < trace.spans.size(); ++i) {
       const SpanKind kind = trace.kind(i);
-      if (kind == SpanKind::request) requests += 1;
       if (kind == SpanKind::load) {
         files.see(argument(trace, i, "file"));
         const auto size = argument(trace, i, "bytes");
@@ -68,7 +67,6 @@ void load_facts(const Run& run, Facts& facts) {
     if (prompts.any()) facts.set("text.repeats", prompts.count());
   }
   if (seconds > 0) facts.set("load.rate", bytes / seconds);
-  if (requests > 0) facts.set("request.count", requests);
 }
 
 void given_facts(const Run& run, Facts& facts) {

@@ -22,39 +22,12 @@ std::optional<double> mean_of(const Run& run, const Analysis& analysis, const En
   return mean(readings(run, analysis, entity.entity.id, metric, within).value);
 }
 
-// Of several GPUs the one that was busiest.
-const EntityRow* busiest(const Telemetry& telemetry) {
-  const EntityRow* best = nullptr;
-  double most = -1;
-  for (const EntityRow& row : telemetry.entities) {
-    if (row.entity.kind != EntityKind::gpu) continue;
-    const double busy = row.value("busy_ratio", &SeriesRow::mean).value_or(0);
-    if (busy > most) {
-      most = busy;
-      best = &row;
-    }
+// Of all steps and of the GPUs that the run used.
+std::optional<double> busy_in_steps(const Analysis& analysis) {
+  for (const StageUse& use : analysis.resources.stages) {
+    if (use.kind == SpanKind::step) return use.gpu_busy_ratio.mean;
   }
-  return best;
-}
-
-void throttle_facts(const Run& run, const Analysis& analysis, const EntityRow& gpu,
-                    const Stretch& within, Facts& facts) {
-  constexpr std::uint64_t kPower = 0x4, kThermal = 0x20 | 0x40;
-  const std::vector<double> bits =
-      readings(run, analysis, gpu.entity.id, "throttle_reasons", within).value;
-  if (bits.size() < kMinReadings) {
-    facts.set_missing("gpu.throttle_thermal_share", "fewer than three readings");
-    facts.set_missing("gpu.throttle_power_share", "fewer than three readings");
-    return;
-  }
-  const auto share = [&](std::uint64_t mask) {
-    const auto hits = std::count_if(bits.begin(), bits.end(), [&](double b) {
-      return b >= 0 && (static_cast<std::uint64_t>(b) & mask) != 0;
-    });
-    return static_cast<double>(hits) / static_cast<double>(bits.size());
-  };
-  facts.set("gpu.throttle_thermal_share", share(kThermal));
-  facts.set("gpu.throttle_power_share", share(kPower));
+  return std::nullopt;
 }
 
 void vram_facts(const EntityRow& gpu, Facts& facts) {
@@ -98,6 +71,20 @@ double others_on(const Telemetry& telemetry, const EntityRow& gpu, const EntityR
 
 }  // namespace
 
+const EntityRow* busiest_gpu(const Telemetry& telemetry) {
+  const EntityRow* best = nullptr;
+  double most = -1;
+  for (const EntityRow& row : telemetry.entities) {
+    if (row.entity.kind != EntityKind::gpu) continue;
+    const double busy = row.value("busy_ratio", &SeriesRow::mean).value_or(0);
+    if (busy > most) {
+      most = busy;
+      best = &row;
+    }
+  }
+  return best;
+}
+
 void gpu_facts(const Run& run, const Analysis& analysis, const Steps& steps, Facts& facts) {
   const Telemetry& telemetry = analysis.telemetry;
   allocator_facts(telemetry, facts);
@@ -105,12 +92,11 @@ void gpu_facts(const Run& run, const Analysis& analysis, const Steps& steps, Fac
     facts.set_missing("gpu.present", "no probe ran: use `genscope run`");
     return;
   }
-  const EntityRow* const gpu = busiest(telemetry);
+  const EntityRow* const gpu = busiest_gpu(telemetry);
   facts.set("gpu.present", gpu != nullptr);
   if (gpu == nullptr) {
     for (const char* name : {"gpu.util", "gpu.temp_max", "gpu.sm_clock_ratio", "vram.total",
-                             "vram.used_share", "vram.headroom", "gpu.throttle_thermal_share",
-                             "gpu.throttle_power_share", "gpu.others", "gpu.count"}) {
+                             "vram.used_share", "vram.headroom", "gpu.others", "gpu.count"}) {
       facts.set_missing(name, "no GPU was seen");
     }
     return;
@@ -127,7 +113,10 @@ void gpu_facts(const Run& run, const Analysis& analysis, const Steps& steps, Fac
     facts.set("env.driver", driver);
   }
   const Stretch within = steps.ms.empty() ? kEver : steps.all;
-  if (const auto util = mean_of(run, analysis, *gpu, "busy_ratio", within)) {
+  const std::optional<double> util = steps.ms.empty()
+                                         ? mean_of(run, analysis, *gpu, "busy_ratio", kEver)
+                                         : busy_in_steps(analysis);
+  if (util) {
     facts.set("gpu.util", *util);
   } else {
     facts.set_missing("gpu.util", "fewer than three readings");
@@ -138,18 +127,15 @@ void gpu_facts(const Run& run, const Analysis& analysis, const Steps& steps, Fac
   if (const auto hottest = gpu->value("temperature_celsius", &SeriesRow::max)) {
     facts.set("gpu.temp_max", *hottest);
   }
-  throttle_facts(run, analysis, *gpu, within, facts);
   vram_facts(*gpu, facts);
   const EntityRow* const tree = telemetry.first(EntityKind::process_tree);
   facts.set("gpu.others", others_on(telemetry, *gpu, tree));
 }
 
-void host_facts(const Run& run, const Analysis& analysis, const Steps& steps, Facts& facts) {
+void host_facts(const Analysis& analysis, Facts& facts) {
   const EntityRow* const tree = analysis.telemetry.first(EntityKind::process_tree);
   if (tree == nullptr) {
-    for (const char* name : {"host.rss_slope_low", "host.rss_growth", "host.majflt_rate"}) {
-      facts.set_missing(name, "no probe watched the process: use `genscope run`");
-    }
+    facts.set_missing("host.majflt_rate", "no probe watched the process: use `genscope run`");
     return;
   }
   const auto rate = [&](std::string_view metric, const char* fact) {
@@ -159,19 +145,6 @@ void host_facts(const Run& run, const Analysis& analysis, const Steps& steps, Fa
   };
   rate("major_faults", "host.majflt_rate");
   rate("io_read_bytes", "disk.read_rate");
-  const Readings rss = steps.ms.size() <= Steps::kFirstSteady
-                           ? Readings{}
-                           : readings(run, analysis, tree->entity.id, "rss_bytes", steps.steady);
-  const std::optional<stats::Trend> line = stats::trend(rss.at_s, rss.value);
-  if (rss.value.size() < kMinReadings || !line || rss.value.front() <= 0) {
-    for (const char* name : {"host.rss_slope_low", "host.rss_growth"}) {
-      facts.set_missing(name, "fewer than three readings in the steady steps");
-    }
-    return;
-  }
-  facts.set("host.rss_slope_low", line->low);
-  facts.set("host.rss_growth",
-            line->slope * (rss.at_s.back() - rss.at_s.front()) / rss.value.front());
 }
 
 }  // namespace genscope::advice

@@ -24,7 +24,7 @@ struct Steps {
   std::size_t trace = 0;  // index into Run::traces
   std::vector<std::uint32_t> spans;
   std::vector<double> ms;
-  Stretch all, steady;  // "steady" from the third on
+  Stretch all, steady;  // "steady" here: from the third on
 
   static constexpr std::size_t kFirstSteady = 2;
   std::span<const double> steady_ms() const noexcept {
@@ -34,14 +34,22 @@ struct Steps {
 Steps find_steps(const Run& run, const Analysis& analysis);
 
 void stage_facts(const Run& run, const Analysis& analysis, Facts& facts);
-void step_facts(const Run& run, const Steps& steps, Facts& facts);
+void step_facts(const Run& run, const Analysis& analysis, const Steps& steps, Facts& facts);
 void call_facts(const Run& run, const Steps& steps, Facts& facts);  // after step_facts()
 void target_facts(const Run& run, Facts& facts);
+// Blocks, streams, layers, training and requests.
+void generation_facts(const Analysis& analysis, Facts& facts);
 void gpu_facts(const Run& run, const Analysis& analysis, const Steps& steps, Facts& facts);
-void host_facts(const Run& run, const Analysis& analysis, const Steps& steps, Facts& facts);
+void host_facts(const Analysis& analysis, Facts& facts);
+void resource_facts(const Run& run, const Analysis& analysis, const Steps& steps, Facts& facts);
 void load_facts(const Run& run, Facts& facts);
+// Of a run whose traces are ranks: who waits for whom.
+void rank_facts(const Run& run, Facts& facts);
 // What the program itself says as arguments of its session: "set.offload", or just "offload".
 void given_facts(const Run& run, Facts& facts);
+
+// Of several GPUs the one that was busiest; null if there is none.
+const EntityRow* busiest_gpu(const Telemetry& telemetry);
 
 // The key of a stage in facts: "vae_decode" for all that programs call it.
 std::string_view stage_key(SpanKind kind, std::string_view name) noexcept;

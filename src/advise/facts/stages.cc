@@ -1,37 +1,13 @@
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include <genscope/statistics.h>
 
 #include "advise/facts/parts.h"
+#include "analyze/stage_key.h"
 
 namespace genscope::advice {
 namespace {
-
-struct Alias {
-  std::string_view name, key;
-};
-constexpr auto kAliases = std::to_array<Alias>({
-    {"text_encode", "text_encode"},
-    {"text_encoding", "text_encode"},
-    {"encode_prompt", "text_encode"},
-    {"denoise", "denoise"},
-    {"denoising", "denoise"},
-    {"sampling", "denoise"},
-    {"vae_encode", "vae_encode"},
-    {"vae_encoding", "vae_encode"},
-    {"vae_decode", "vae_decode"},
-    {"vae_decoding", "vae_decode"},
-    {"decode", "vae_decode"},
-    {"post", "post"},
-    {"postprocess", "post"},
-    {"save", "save"},
-    {"save_image", "save"},
-    {"write_image", "save"},
-    {"load", "load"},
-    {"load_model", "load"},
-});
 
 bool is_stage(SpanKind kind) noexcept { return kind == SpanKind::stage || kind == SpanKind::load; }
 
@@ -71,10 +47,7 @@ bool add_stages(const Trace& trace, std::map<std::string, Use>& uses) {
 }  // namespace
 
 std::string_view stage_key(SpanKind kind, std::string_view name) noexcept {
-  if (kind == SpanKind::load) return "load";
-  const auto found = std::find_if(kAliases.begin(), kAliases.end(),
-                                  [&](const Alias& alias) { return alias.name == name; });
-  return found != kAliases.end() ? found->key : name;
+  return analysis::stage_key(kind, name);
 }
 
 void stage_facts(const Run& run, const Analysis& analysis, Facts& facts) {

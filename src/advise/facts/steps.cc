@@ -9,8 +9,7 @@
 namespace genscope::advice {
 namespace {
 
-constexpr double kOutlier = 2.5, kShort = 0.5;
-constexpr std::size_t kMinSteady = 3;
+constexpr double kShort = 0.5;
 constexpr std::size_t kSplits = 16, kMinHalf = 4;
 
 // The nearest step around a span, or kNone.
@@ -33,31 +32,27 @@ double jump(std::span<const double> ms) {
   return greatest;
 }
 
-void shape_facts(const Steps& steps, double median, Facts& facts) {
+// Of the process that has most steps; `median_ms` is the run's.
+void shape_facts(const Steps& steps, double median_ms, Facts& facts) {
   const auto count = [&](auto&& is) {
     return static_cast<double>(std::count_if(steps.ms.begin(), steps.ms.end(), is));
   };
-  const auto outlier = [&](double ms) { return ms > kOutlier * median; };
+  const auto outlier = [&](double ms) { return ms > StepSummary::kOutlierRatio * median_ms; };
   facts.set("step.outliers", count(outlier));
   facts.set("step.outlier_first", outlier(steps.ms.front()));
   facts.set("step.outlier_mid", count(outlier) - (outlier(steps.ms.front()) ? 1 : 0) -
                                     (outlier(steps.ms.back()) ? 1 : 0));
-  facts.set("step.short", count([&](double ms) { return ms < kShort * median; }));
-  facts.set("step.first", steps.ms[0] / median);
-  facts.set("step.second", steps.ms[1] / median);
+  facts.set("step.short", count([&](double ms) { return ms < kShort * median_ms; }));
+  if (steps.ms.size() > 1) facts.set("step.second", steps.ms[1] / median_ms);
   facts.set("step.jump", jump(steps.steady_ms()));
 }
 
-void trend_fact(std::span<const double> steady, double median, Facts& facts) {
-  std::vector<double> index(steady.size());
-  std::iota(index.begin(), index.end(), 0.0);
-  const std::optional<stats::Trend> line = stats::trend(index, steady);
-  if (!line) {
-    facts.set_missing("step.trend", "too few steps for a slope");
-    return;
+void trend_fact(const StepSummary& summary, Facts& facts) {
+  if (const std::optional<Slope>& trend = summary.trend_percent_per_100) {
+    facts.set("step.trend", trend->flat() ? 0.0 : trend->value);
+  } else {
+    facts.set_missing("step.trend", "fewer than five steady steps");
   }
-  const bool flat = line->low <= 0 && line->high >= 0;
-  facts.set("step.trend", flat ? 0.0 : line->slope / median * 100 * 100);
 }
 
 // What lies inside the steps: calls of the denoiser, and the scheduler's share.
@@ -120,22 +115,28 @@ Steps find_steps(const Run& run, const Analysis& analysis) {
   return best;
 }
 
-void step_facts(const Run& run, const Steps& steps, Facts& facts) {
-  facts.set("step.count", static_cast<double>(steps.ms.size()));
-  const std::span<const double> steady = steps.steady_ms();
-  const std::optional<double> median = stats::quantile(steady, 0.5);
-  if (steady.size() < kMinSteady || !median || *median <= 0) {
+void step_facts(const Run& run, const Analysis& analysis, const Steps& steps, Facts& facts) {
+  const StepSummary& summary = analysis.steps;
+  facts.set("step.count", static_cast<double>(summary.count));
+  if (!steps.ms.empty()) inside_facts(run.traces[steps.trace], steps, facts);
+  const std::int64_t median_ns = summary.steady_p50_ns.value_or(0);
+  if (summary.steady_count < StepSummary::kMinSteady || median_ns <= 0) {
     for (const char* name : {"step.med", "step.first", "step.cv", "step.trend", "step.outliers"}) {
-      facts.set_missing(name, steps.ms.empty() ? "no step was marked" : "fewer than five steps");
+      facts.set_missing(
+          name, summary.count == 0 ? "no step was marked" : "fewer than three steady steps");
     }
-    if (!steps.ms.empty()) inside_facts(run.traces[steps.trace], steps, facts);
     return;
   }
-  facts.set("step.med", *median);
-  if (const auto cv = stats::describe(steady).cv) facts.set("step.cv", *cv);
-  shape_facts(steps, *median, facts);
-  trend_fact(steady, *median, facts);
-  inside_facts(run.traces[steps.trace], steps, facts);
+  const double median_ms = static_cast<double>(median_ns) / 1e6;
+  facts.set("step.med", median_ms);
+  facts.set("step.first", static_cast<double>(summary.first_ns) / static_cast<double>(median_ns));
+  if (summary.steady_cv) facts.set("step.cv", *summary.steady_cv);
+  trend_fact(summary, facts);
+  if (!steps.ms.empty()) {
+    shape_facts(steps, median_ms, facts);
+  } else {
+    facts.set_missing("step.outliers", "the steps were told as events, not marked");
+  }
 }
 
 }  // namespace genscope::advice

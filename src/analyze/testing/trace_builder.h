@@ -7,7 +7,9 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +22,17 @@ struct SpanSpec {
   std::uint32_t parent = kNone;
   std::uint32_t track = 0;
   std::uint8_t flags = 0;
+};
+
+// An argument: {"ms", 2.5}, {"type", "hit"}.
+struct ArgSpec {
+  ArgSpec(std::string_view k, double value) : key(k), number(value) {}
+  ArgSpec(std::string_view k, const char* value) : key(k), is_text(true), text(value) {}
+
+  std::string_view key;
+  bool is_text = false;
+  double number = 0;
+  std::string text;
 };
 
 class TraceBuilder {
@@ -75,6 +88,26 @@ class TraceBuilder {
     return *this;
   }
 
+  // The same in one go: numbers as float64.
+  TraceBuilder& args(std::uint32_t owner, std::initializer_list<ArgSpec> args) {
+    add_args(trace_.span_args, owner, args);
+    return *this;
+  }
+
+  // Returns its index. `span`: that it belongs to.
+  std::uint32_t event(std::string_view text, std::int64_t at_ns,
+                      std::initializer_list<ArgSpec> args = {}, std::uint32_t span = kNone) {
+    EventColumns& e = trace_.events;
+    e.at_ns.push_back(at_ns);
+    e.name.push_back(name(text, SpanKind::none));
+    e.track.push_back(0);
+    e.span.push_back(span);
+    cover(at_ns, at_ns);
+    const auto index = static_cast<std::uint32_t>(e.size() - 1);
+    add_args(trace_.event_args, index, args);
+    return index;
+  }
+
   TraceBuilder& device(std::uint32_t span, std::int64_t duration_ns) {
     trace_.device.span.push_back(span);
     trace_.device.duration_ns.push_back(duration_ns);
@@ -95,6 +128,17 @@ class TraceBuilder {
   Trace& trace() { return trace_; }
 
  private:
+  void add_args(ArgColumns& columns, std::uint32_t owner, std::initializer_list<ArgSpec> args) {
+    for (const ArgSpec& arg : args) {
+      columns.owner.push_back(owner);
+      columns.key.push_back(name(arg.key, SpanKind::none));
+      columns.type.push_back(arg.is_text ? ArgType::text : ArgType::float64);
+      columns.bits.push_back(arg.is_text ? trace_.texts.size()
+                                         : std::bit_cast<std::uint64_t>(arg.number));
+      if (arg.is_text) trace_.texts.push_back(arg.text);
+    }
+  }
+
   void cover(std::int64_t begin_ns, std::int64_t end_ns) {
     const bool first = std::exchange(empty_, false);
     trace_.begin_ns = first ? begin_ns : std::min(trace_.begin_ns, begin_ns);

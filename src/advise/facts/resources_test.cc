@@ -1,0 +1,156 @@
+// Facts from Analysis::resources.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "advise/facts/parts.h"
+#include "analyze/testing/samples.h"
+
+namespace genscope {
+namespace {
+
+using testing::add_entity;
+using testing::add_readings;
+using testing::kSecond;
+using testing::TraceBuilder;
+
+Facts facts_for(TraceBuilder& t) {
+  const genscope::Run run = testing::make_run(t.trace());
+  return facts_of(run, analyze(run));
+}
+
+double number(const Facts& facts, std::string_view name) {
+  const FactValue* const value = facts.find(name);
+  if (value == nullptr) {
+    ADD_FAILURE() << name << " is missing: " << facts.why_missing(name);
+    return std::nan("");
+  }
+  return std::get<double>(*value);
+}
+
+TraceBuilder eight_steps() {
+  TraceBuilder t;
+  t.span("denoise", SpanKind::stage, 0, 80 * kSecond);
+  for (int i = 0; i < 8; ++i) t.span("step", SpanKind::step, i * 10 * kSecond, 10 * kSecond);
+  return t;
+}
+
+// One reported "Average GPU utilization is only 0.0 %" of a machine without a GPU.
+TEST(Originals, NoAdviceFromAnAbsentSensor) {
+  TraceBuilder t = eight_steps();
+  add_entity(t, EntityKind::machine, "machine");
+  add_entity(t, EntityKind::process_tree, "tree");
+  add_readings(t, "tree/rss_bytes", 0, 80 * kSecond, kSecond, [](double) { return 1e9; });
+  const Facts facts = facts_for(t);
+  for (const char* name : {"gpu.util", "gpu.util_first", "mfu", "gpu.throttle_thermal_share",
+                           "gpu.used", "gpu.overlap", "vram.total"}) {
+    EXPECT_EQ(facts.find(name), nullptr) << name;
+  }
+  EXPECT_EQ(facts.why_missing("gpu.util"), "no GPU was seen");
+  for (const Finding& finding : advise(facts).findings) {
+    EXPECT_EQ(finding.rule.condition.find("gpu.util"), std::string::npos) << finding.rule.id;
+  }
+}
+
+TEST(ResourceFacts, OfASensorThatIsThereAdviceComes) {
+  TraceBuilder t = eight_steps();
+  add_entity(t, EntityKind::gpu, "GPU-1", "NVIDIA GeForce RTX 4090");
+  add_readings(t, "GPU-1/busy_ratio", 0, 80 * kSecond, kSecond, [](double) { return 0.2; });
+  add_readings(t, "GPU-1/throttle_reasons", 0, 80 * kSecond, kSecond, [](double s) {
+    return s < 20 ? 0x20 : s < 60 ? 0x4 : 0;
+  });
+  add_readings(t, "GPU-1/clock_core_mhz", 0, 80 * kSecond, kSecond,
+               [](double s) { return s < 40 ? 2000 : 1500; });
+  const Facts facts = facts_for(t);
+  EXPECT_NEAR(number(facts, "gpu.util"), 0.2, 1e-9);
+  EXPECT_NEAR(number(facts, "gpu.util_first"), 0.2, 1e-9);
+  EXPECT_NEAR(number(facts, "gpu.throttle_thermal_share"), 0.25, 1e-9);
+  EXPECT_NEAR(number(facts, "gpu.throttle_power_share"), 0.5, 1e-9);
+  EXPECT_NEAR(number(facts, "gpu.clock_drift"), -0.25, 1e-9);
+  EXPECT_EQ(number(facts, "gpu.used"), 1);
+  EXPECT_GT(number(facts, "gpu.peak_tflops"), 100);
+  EXPECT_EQ(*facts.find("gpu.fp8"), FactValue(true));
+  EXPECT_NE(facts.why_missing("mfu"), "");
+  EXPECT_NE(facts.why_missing("time.gpu_clock"), "");
+  std::set<std::string> fired;
+  for (const Finding& finding : advise(facts).findings) {
+    if (finding.rule.condition.find("gpu.util") != std::string::npos) fired.insert(finding.rule.id);
+  }
+  EXPECT_FALSE(fired.empty());
+}
+
+TEST(ResourceFacts, GrowthIsOfTheSteadySteps) {
+  TraceBuilder t = eight_steps();
+  add_entity(t, EntityKind::process_tree, "tree");
+  add_readings(t, "tree/rss_bytes", 0, 80 * kSecond, kSecond,
+               [](double s) { return 1e9 + s * 2e7; });
+  const Facts facts = facts_for(t);
+  EXPECT_NEAR(number(facts, "host.rss_slope_low"), 2e7, 1);
+  EXPECT_NEAR(number(facts, "host.rss_growth"), 59 * 2e7 / 1.4e9, 1e-6);
+
+  TraceBuilder no_steps;
+  no_steps.span("serve", SpanKind::stage, 0, 80 * kSecond);
+  add_entity(no_steps, EntityKind::process_tree, "tree");
+  add_readings(no_steps, "tree/rss_bytes", 0, 80 * kSecond, kSecond,
+               [](double s) { return 1e9 + s * 2e7; });
+  EXPECT_EQ(facts_for(no_steps).find("host.rss_growth"), nullptr)
+      << "a run without steps may well be loading";
+}
+
+TEST(ResourceFacts, OfAKnownModelAndGpu) {
+  TraceBuilder t;
+  const auto session = t.span("gen", SpanKind::session, 0, 1, {.flags = kSpanDetached});
+  t.arg(session, "model", ArgType::text, 0, "flux-dev");
+  for (int i = 0; i < 6; ++i) t.span("step", SpanKind::step, i * kSecond, kSecond);
+  add_entity(t, EntityKind::gpu, "GPU-1", "NVIDIA H100 80GB HBM3");
+  const Facts facts = facts_for(t);
+  EXPECT_GT(number(facts, "mfu"), 0.01);
+  EXPECT_GT(number(facts, "pred.step_ms"), 10);
+  EXPECT_GT(number(facts, "pred.attn_bytes"), 1e8);
+  EXPECT_GT(number(facts, "pred.vae_bytes"), 1e9);
+  EXPECT_GT(number(facts, "pred.offload_ms"), 100);
+  EXPECT_EQ(*facts.find("pred.bound"), FactValue(std::string("compute")));
+}
+
+TEST(ResourceFacts, PeaksOfTheAllocatorByRequestAndStep) {
+  TraceBuilder t;
+  for (int i = 0; i < 5; ++i) {
+    const auto request = t.span("r", SpanKind::request, i * 10 * kSecond, 10 * kSecond);
+    t.span("step", SpanKind::step, (i * 10 + 2) * kSecond, 4 * kSecond, {.parent = request});
+  }
+  add_readings(t, "allocator:cuda:0/allocator_allocated_bytes", 0, 50 * kSecond, kSecond,
+               [](double s) {
+                 const double request = std::floor(s / 10), in = s - 10 * request;
+                 return in == 3 ? 100 * std::pow(1.1, request) : 50;
+               });
+  const Facts facts = facts_for(t);
+  EXPECT_NEAR(number(facts, "mem.peak_growth"), 0.1, 1e-9);
+  EXPECT_NEAR(number(facts, "mem.step_jump"), 100 * std::pow(1.1, 4) - 50, 1e-6);
+}
+
+TEST(ResourceFacts, OfImportedKernels) {
+  TraceBuilder t;
+  const auto stream = t.track("gpu:0/stream:7", 0);
+  const auto stage = t.span("denoise", SpanKind::stage, 0, 100'000);
+  const auto step = t.span("ProfilerStep", SpanKind::step, 0, 100'000, {.parent = stage});
+  const auto call = t.span("cudaLaunchKernel", SpanKind::function, 10'000, 1000, {.parent = step});
+  t.span("cudaStreamSynchronize", SpanKind::function, 20'000, 1000, {.parent = step});
+  t.device(stage, 60'000);
+  for (const std::int64_t at : {20'000, 70'000}) {
+    const auto kernel = t.span("gemm", SpanKind::task, at, 30'000,
+                               {.parent = call, .track = stream, .flags = kSpanDetached});
+    t.arg(kernel, "cat", ArgType::text, 0, "kernel");
+  }
+  const Facts facts = facts_for(t);
+  EXPECT_EQ(*facts.find("gpu.present"), FactValue(true));
+  EXPECT_EQ(*facts.find("time.gpu_clock"), FactValue(true));
+  EXPECT_NEAR(number(facts, "gpu.util"), 0.75, 1e-9);
+  EXPECT_EQ(number(facts, "sync.per_step"), 1);
+  EXPECT_EQ(number(facts, "h2d.copies_per_step"), 0);
+  EXPECT_EQ(facts.find("h2d.rate"), nullptr);
+  EXPECT_NEAR(number(facts, "time.spans_per_gpu"), 100.0 / 60, 1e-9);
+}
+
+}  // namespace
+}  // namespace genscope

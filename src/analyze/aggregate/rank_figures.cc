@@ -1,0 +1,197 @@
+// What is kept of one rank, from its trace and from an Inferix report.
+#include <algorithm>
+
+#include <genscope/aggregate.h>
+#include <genscope/statistics.h>
+
+#include "analyze/aggregate/energy.h"
+#include "analyze/aggregate/waits.h"
+#include "analyze/time.h"
+
+namespace genscope {
+namespace {
+
+using Figures = std::vector<std::pair<std::string, double>>;
+
+double seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
+
+// Kernels, operators and functions are too many to be compared by name; a session is the wall time.
+bool is_stage(SpanKind kind) {
+  return kind != SpanKind::session && kind != SpanKind::task && kind != SpanKind::function;
+}
+
+bool can_fail(SpanKind kind) {
+  return kind == SpanKind::session || kind == SpanKind::request || kind == SpanKind::batch ||
+         kind == SpanKind::step;
+}
+
+std::optional<double> step_seconds(const StepSummary& steps) {
+  if (steps.steady_p50_ns) return seconds(*steps.steady_p50_ns);
+  if (steps.count >= 2) return seconds(steps.rest_p50_ns);
+  if (steps.count == 1) return seconds(steps.first_ns);
+  return std::nullopt;
+}
+
+// Sums over the GPUs that the rank used; where that is not known, over those that were seen.
+void add_gpus(const Telemetry& telemetry, Figures& figures) {
+  double memory = 0, watts = 0, busy = 0;
+  std::size_t memories = 0, powers = 0, busies = 0;
+  for (const EntityRow& row : telemetry.entities) {
+    if (row.entity.kind != EntityKind::gpu) continue;
+    const auto own = row.value("tree_memory_bytes", &SeriesRow::max);
+    if (own && *own == 0) continue;
+    const auto used = own ? own : row.value("memory_used_bytes", &SeriesRow::max);
+    if (used) memory += *used, ++memories;
+    if (const auto mean = row.value("power_watts", &SeriesRow::mean)) watts += *mean, ++powers;
+    if (const auto mean = row.value("busy_ratio", &SeriesRow::mean)) busy += *mean, ++busies;
+  }
+  if (memories > 0) figures.emplace_back("gpu_memory_peak_bytes", memory);
+  if (busies > 0) figures.emplace_back("gpu_busy_ratio", busy / static_cast<double>(busies));
+  if (powers > 0) figures.emplace_back("gpu_power_watts", watts);
+}
+
+void add_telemetry(const Analysis& analysis, Figures& figures) {
+  const Telemetry& telemetry = analysis.telemetry;
+  if (const EntityRow* tree = telemetry.first(EntityKind::process_tree)) {
+    const auto cpu_ns = tree->value("cpu_ns", &SeriesRow::growth);
+    if (cpu_ns && analysis.wall_ns > 0) {
+      figures.emplace_back("cpu_cores", *cpu_ns / static_cast<double>(analysis.wall_ns));
+    }
+    const auto peak = tree->value("rss_bytes", &SeriesRow::max);
+    if (peak) figures.emplace_back("rss_peak_bytes", *peak);
+  }
+  add_gpus(telemetry, figures);
+  if (const auto joules = telemetry.joules()) figures.emplace_back("energy_joules", *joules);
+}
+
+// Mean and greatest of what samples have it.
+template <class Samples, class Value>
+void add_samples(const Samples& samples, Value value, const char* mean, const char* max,
+                 Figures& figures) {
+  double sum = 0, greatest = 0;
+  std::size_t count = 0;
+  for (const auto& sample : samples) {
+    if (const std::optional<double>& v = sample.*value) {
+      sum += *v;
+      greatest = count == 0 ? *v : std::max(greatest, *v);
+      ++count;
+    }
+  }
+  if (count == 0) return;
+  if (mean != nullptr) figures.emplace_back(mean, sum / static_cast<double>(count));
+  if (max != nullptr) figures.emplace_back(max, greatest);
+}
+
+void add_samples(const InferixReport& report, RankFigures& out) {
+  using Gpu = InferixReport::GpuSample;
+  using Cpu = InferixReport::CpuSample;
+  Figures& f = out.figures;
+  add_samples(report.gpu, &Gpu::memory_used_bytes, nullptr, "gpu_memory_peak_bytes", f);
+  add_samples(report.gpu, &Gpu::busy_ratio, "gpu_busy_ratio", nullptr, f);
+  add_samples(report.gpu, &Gpu::temperature_celsius, nullptr, "gpu_temperature_peak_celsius", f);
+  add_samples(report.gpu, &Gpu::power_watts, "gpu_power_watts", nullptr, f);
+  add_samples(report.cpu, &Cpu::busy_ratio, "machine_cpu_busy_ratio", nullptr, f);
+  add_samples(report.cpu, &Cpu::memory_used_bytes, nullptr, "machine_memory_peak_bytes", f);
+  const analysis::SampledEnergy energy = analysis::sampled_energy(report);
+  if (energy.joules) f.emplace_back("energy_joules", *energy.joules);
+  if (!energy.note.empty()) out.notes.push_back(energy.note);
+}
+
+}  // namespace
+
+RankFigures rank_figures(const Run& run, const Analysis& analysis) {
+  RankFigures out;
+  out.source = run.path;
+  out.run = run.id;
+  out.name = run.name;
+  out.host = run.host;
+  out.exit_code = run.exit_code;
+  out.wall_ns = analysis.wall_ns;
+  for (const StageRow& row : analysis.stages) {
+    if (can_fail(row.kind)) out.failed_spans += row.failed;
+    if (!is_stage(row.kind)) continue;
+    out.stage_seconds.emplace_back(std::string(name(row.kind)) + "/" + row.name,
+                                   seconds(row.total_ns));
+  }
+  out.step_p50_seconds = step_seconds(analysis.steps);
+  if (analysis.steps.count > 0) out.steps = analysis.steps.count;
+  if (analysis.diffusion.frames) {
+    out.figures.emplace_back("frames", static_cast<double>(*analysis.diffusion.frames));
+  }
+  add_telemetry(analysis, out.figures);
+  if (run.traces.empty()) return out;
+
+  const Trace& trace = run.traces.front();
+  if (!trace.process.host.empty()) out.host = trace.process.host;
+  out.boot_id = trace.process.boot_id;
+  out.pid = trace.process.pid;
+  out.ppid = trace.process.ppid;
+  out.rank = trace.process.rank;
+  out.world_size = trace.process.world_size;
+  out.closed = trace.integrity.closed;
+  out.running = trace.integrity.in_progress;
+  out.samples_only = trace.spans.size() == 0 && trace.counters.size() > 0;
+  out.begin_unix_ns = analysis::add(trace.begin_ns, trace.process.unix_offset_ns);
+  if (analysis.recorder.lost_spans > 0) {
+    out.notes.push_back(std::to_string(analysis.recorder.lost_spans) +
+                        " spans were dropped: its times are too short");
+  }
+  analysis::Waits waits = analysis::waits_of(trace);
+  out.collectives = waits.collectives;
+  out.collective_seconds = waits.collective_seconds;
+  out.input_seconds = waits.input_seconds;
+  out.meetings = std::move(waits.meetings);
+  return out;
+}
+
+RankFigures rank_figures(const InferixReport& report) {
+  RankFigures out;
+  out.source = report.path;
+  out.run = report.session;
+  out.name = report.session;
+  out.rank = report.rank;
+  out.world_size = report.world_size;
+  out.closed = report.end_seconds.has_value() || report.duration_seconds.has_value();
+  constexpr double kMaxSeconds = 9e9;  // what nanoseconds in 63 bits hold
+  const auto ns = [&](double s) { return static_cast<std::int64_t>(s * 1e9); };
+  if (report.duration_seconds && *report.duration_seconds >= 0 &&
+      *report.duration_seconds < kMaxSeconds) {
+    out.wall_ns = ns(*report.duration_seconds);
+  }
+  if (report.begin_seconds && *report.begin_seconds >= 0 && *report.begin_seconds < kMaxSeconds) {
+    out.begin_unix_ns = ns(*report.begin_seconds);
+  }
+  for (const InferixReport::Stage& stage : report.stages) {
+    out.stage_seconds.emplace_back("stage/" + stage.name, stage.total_seconds);
+    const analysis::WaitName wait = analysis::wait_name(stage.name, SpanKind::stage);
+    if (wait.kind == analysis::WaitKind::input) {
+      out.input_seconds = out.input_seconds.value_or(0) + stage.total_seconds;
+    } else if (wait.kind != analysis::WaitKind::none) {
+      out.collective_seconds = out.collective_seconds.value_or(0) + stage.total_seconds;
+      out.collectives += stage.calls;
+    }
+  }
+  if (!report.step_seconds.empty()) {
+    out.steps = report.step_seconds.size();
+    out.step_p50_seconds = stats::quantile(report.step_seconds, 0.5);
+  }
+  if (report.frames) out.figures.emplace_back("frames", static_cast<double>(*report.frames));
+  add_samples(report, out);
+  for (const auto& [name, value] : report.summary) {
+    const bool known = std::any_of(out.figures.begin(), out.figures.end(),
+                                   [&](const auto& figure) { return figure.first == name; });
+    if (!known) out.figures.emplace_back(name, value);
+  }
+  out.notes.insert(out.notes.end(), report.notes.begin(), report.notes.end());
+  return out;
+}
+
+RankFigures unread_figures(std::string source, std::optional<int> rank, std::string problem) {
+  RankFigures out;
+  out.source = std::move(source);
+  out.rank = rank;
+  out.problem = std::move(problem);
+  return out;
+}
+
+}  // namespace genscope

@@ -1,0 +1,164 @@
+#include "analyze/generation/steps.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <genscope/statistics.h>
+
+#include "analyze/percentile.h"
+#include "analyze/time.h"
+
+namespace genscope::analysis {
+namespace {
+
+constexpr std::size_t kTrendPoints = 2000;
+constexpr std::size_t kOutliersKept = 100;
+
+// The value at `rank` of the sorted values, which it reorders.
+std::int64_t at_rank(std::vector<std::int64_t>& values, std::size_t rank) {
+  const auto place = values.begin() + static_cast<std::ptrdiff_t>(rank);
+  std::nth_element(values.begin(), place, values.end());
+  return *place;
+}
+
+std::int64_t percentile(std::vector<std::int64_t>& values, unsigned percent) {
+  return at_rank(values, nearest_rank(values.size(), percent));
+}
+
+void describe_all(const StepSeries& series, StepSummary& out) {
+  out.count = series.steps.size();
+  out.first_ns = series.steps.front().duration_ns;
+  std::vector<std::int64_t> sorted;
+  sorted.reserve(series.steps.size());
+  for (const StepPoint& step : series.steps) sorted.push_back(step.duration_ns);
+  out.p50_ns = percentile(sorted, 50);
+  out.p95_ns = percentile(sorted, 95);
+  out.max_ns = *std::max_element(sorted.begin(), sorted.end());
+  if (sorted.size() < 2) return;
+  // Taking the first step out of the sorted durations moves those from its place on down by one.
+  const std::size_t median = nearest_rank(sorted.size() - 1, 50);
+  out.rest_p50_ns = at_rank(sorted, median);
+  if (out.rest_p50_ns >= out.first_ns) out.rest_p50_ns = at_rank(sorted, median + 1);
+  if (out.rest_p50_ns > 0) {
+    out.first_ratio = static_cast<double>(out.first_ns) / static_cast<double>(out.rest_p50_ns);
+  }
+}
+
+bool is_steady(const StepPoint& step) noexcept { return !step.failed && !step.warmup; }
+
+std::optional<double> variation(const std::vector<std::int64_t>& durations) {
+  const auto n = static_cast<double>(durations.size());
+  double mean = 0;
+  for (const std::int64_t d : durations) mean += static_cast<double>(d) / n;
+  if (mean <= 0) return std::nullopt;
+  double squares = 0;
+  for (const std::int64_t d : durations) {
+    const double off = static_cast<double>(d) / mean - 1;
+    squares += off * off;
+  }
+  return std::sqrt(squares / (n - 1));
+}
+
+// Steady durations against their places in their process, thinned: of each group of neighbours the
+// median, at the middle of their places. A median keeps one slow step from bending the line.
+class Thinned {
+ public:
+  explicit Thinned(std::size_t steps) : group_((steps + kTrendPoints - 1) / kTrendPoints) {}
+
+  void add(double place, std::int64_t duration_ns) {
+    place_sum_ += place;
+    durations_.push_back(duration_ns);
+    if (durations_.size() == group_) close();
+  }
+  void close() {
+    if (durations_.empty()) return;
+    places.push_back(place_sum_ / static_cast<double>(durations_.size()));
+    values.push_back(static_cast<double>(percentile(durations_, 50)));
+    place_sum_ = 0;
+    durations_.clear();
+  }
+  std::vector<double> places, values;
+
+ private:
+  std::size_t group_;
+  double place_sum_ = 0;
+  std::vector<std::int64_t> durations_;
+};
+
+void find_trend(const StepSeries& series, StepSummary& out) {
+  const auto median = static_cast<double>(*out.steady_p50_ns);
+  if (out.steady_count < StepSummary::kMinTrend || median <= 0) return;
+  std::vector<double> place_in_trace;
+  Thinned points(out.steady_count);
+  for (const StepPoint& step : series.steps) {
+    if (!is_steady(step)) continue;
+    const std::uint32_t trace = series.trace_of_loop[step.loop];
+    if (trace >= place_in_trace.size()) place_in_trace.resize(trace + 1);
+    points.add(place_in_trace[trace]++, step.duration_ns);
+  }
+  points.close();
+  const std::optional<stats::Trend> line = stats::trend(points.places, points.values);
+  if (!line) return;
+  const double scale = 100.0 * 100.0 / median;
+  out.trend_percent_per_100 = Slope{line->slope * scale, line->low * scale, line->high * scale};
+}
+
+void find_outliers(const StepSeries& series, StepSummary& out) {
+  const auto median = static_cast<double>(*out.steady_p50_ns);
+  if (median <= 0) return;
+  const auto longer = [](const StepOutlier& a, const StepOutlier& b) { return a.ratio > b.ratio; };
+  std::vector<StepOutlier>& kept = out.outliers;  // a heap, the shortest on top
+  for (std::size_t i = 0; i < series.steps.size(); ++i) {
+    const StepPoint& step = series.steps[i];
+    if (!is_steady(step)) continue;
+    const double ratio = static_cast<double>(step.duration_ns) / median;
+    if (ratio <= StepSummary::kOutlierRatio) continue;
+    ++out.outlier_count;
+    if (kept.size() == kOutliersKept) {
+      if (ratio <= kept.front().ratio) continue;
+      std::pop_heap(kept.begin(), kept.end(), longer);
+      kept.pop_back();
+    }
+    kept.push_back({i, step.duration_ns, ratio});
+    std::push_heap(kept.begin(), kept.end(), longer);
+  }
+  std::sort(kept.begin(), kept.end(),
+            [](const StepOutlier& a, const StepOutlier& b) { return a.index < b.index; });
+}
+
+void describe_steady(const StepSeries& series, StepSummary& out) {
+  std::vector<std::int64_t> steady;
+  for (const StepPoint& step : series.steps) {
+    if (is_steady(step)) steady.push_back(step.duration_ns);
+    if (!step.warmup) continue;
+    ++out.warmup_count;
+    out.warmup_ns = add(out.warmup_ns, step.duration_ns);
+  }
+  out.steady_count = steady.size();
+  if (steady.empty()) return;
+  const auto [shortest, longest] = std::minmax_element(steady.begin(), steady.end());
+  out.steady_min_ns = *shortest;
+  out.steady_max_ns = *longest;
+  if (steady.size() >= StepSummary::kMinSteady) out.steady_cv = variation(steady);
+  if (steady.size() > 1 && *out.steady_min_ns > 0) {
+    out.variance_ratio =
+        static_cast<double>(*out.steady_max_ns) / static_cast<double>(*out.steady_min_ns);
+    out.high_variance = *out.variance_ratio > StepSummary::kVarianceRatio;
+  }
+  out.steady_p50_ns = percentile(steady, 50);
+  out.steady_p95_ns = percentile(steady, 95);
+  find_trend(series, out);
+  find_outliers(series, out);
+}
+
+}  // namespace
+
+StepSummary summarize_steps(const StepSeries& series) {
+  StepSummary summary;
+  if (series.steps.empty()) return summary;
+  describe_all(series, summary);
+  describe_steady(series, summary);
+  return summary;
+}
+
+}  // namespace genscope::analysis

@@ -1,0 +1,13 @@
+// The steps of a run as one series: the first against the rest, warm-up, and the steady ones.
+#pragma once
+
+#include <genscope/generation.h>
+
+#include "analyze/generation/step_series.h"
+
+namespace genscope::analysis {
+
+// Linear in the steps; 16 bytes a step while it works.
+StepSummary summarize_steps(const StepSeries& series);
+
+}  // namespace genscope::analysis

@@ -1,0 +1,210 @@
+#include "analyze/resources/device_work.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <unordered_map>
+
+#include "analyze/resources/device_timeline.h"
+#include "analyze/resources/device_tracks.h"
+#include "analyze/resources/enclosing.h"
+#include "trace/arguments.h"
+
+namespace genscope::analysis {
+namespace {
+
+constexpr std::size_t kMostKernels = 50;
+
+bool waits_for_gpu(std::string_view call) {
+  constexpr std::string_view kCalls[] = {"cudaDeviceSynchronize",
+                                         "cudaStreamSynchronize",
+                                         "cudaEventSynchronize",
+                                         "cuCtxSynchronize",
+                                         "cuStreamSynchronize",
+                                         "cuEventSynchronize",
+                                         "hipDeviceSynchronize",
+                                         "hipStreamSynchronize",
+                                         "hipEventSynchronize",
+                                         "cudaMemcpy",
+                                         "hipMemcpy"};
+  return std::find(std::begin(kCalls), std::end(kCalls), call) != std::end(kCalls);
+}
+
+struct KernelSum {
+  std::uint64_t count = 0;
+  std::int64_t total_ns = 0;
+};
+using KernelSums = std::map<std::pair<std::string, std::string>, KernelSum>;  // stage, name
+
+struct Traffic {
+  std::uint64_t steps = 0, syncs = 0, copies = 0;
+  double bytes = 0, copy_seconds = 0;
+  bool bytes_known = false;
+};
+
+// The device work of one process.
+class TraceWork {
+ public:
+  explicit TraceWork(const Trace& trace)
+      : trace_(trace),
+        tracks_(trace),
+        around_(trace),
+        stages_(trace,
+                [&](std::uint32_t i) {
+                  const SpanKind kind = trace.kind(i);
+                  return kind == SpanKind::stage || kind == SpanKind::load;
+                }),
+        steps_(trace, [&](std::uint32_t i) { return trace.kind(i) == SpanKind::step; }),
+        counted_copy_(trace.spans.size()) {}
+
+  const std::vector<DeviceTracks::Device>& devices() const noexcept { return tracks_.devices(); }
+
+  TimelineSweep sweep(const DeviceTracks::Device& device) {
+    stages_.rewind();
+    steps_.rewind();
+    TimelineSweep sweep;
+    tracks_.visit(device,
+                  [&](std::size_t span) { sweep.add(at(span), tracks_.work(span), see(span)); });
+    return sweep;
+  }
+
+  // After all devices were swept.
+  void finish(KernelSums& kernels, Traffic& traffic) {
+    for (const auto& [key, sum] : sums_) {
+      const auto stage = static_cast<std::uint32_t>(key >> 32);
+      const auto name = static_cast<std::uint32_t>(key);
+      KernelSum& all =
+          kernels[{stage == kNone ? "" : trace_.names[stage].text, trace_.names[name].text}];
+      all.count += sum.count;
+      all.total_ns = add(all.total_ns, sum.total_ns);
+    }
+    if (launched_ == 0) return;  // nothing says what the host did
+    count_steps_and_waits(traffic);
+    traffic.copies += traffic_.copies;
+    traffic.copy_seconds += traffic_.copy_seconds;
+    add_bytes(traffic);
+  }
+
+ private:
+  Interval at(std::size_t span) const noexcept {
+    return interval(trace_.spans.begin_ns[span], trace_.spans.duration_ns[span]);
+  }
+
+  // Books one piece of work; when it was launched, if that is known.
+  std::optional<std::int64_t> see(std::size_t span) {
+    const std::uint32_t parent = trace_.spans.parent[span];
+    const bool known = parent < trace_.spans.size() && !tracks_.is_device(parent);
+    const Interval here = at(span);
+    const std::uint32_t stage_by_time = stages_.at(here.begin);
+    const bool step_by_time = steps_.at(here.begin) != kNone;
+    const std::uint32_t stage = known ? around_.stage(parent) : stage_by_time;
+    KernelSum& sum = sums_[std::uint64_t{stage} << 32 | trace_.spans.name[span]];
+    ++sum.count;
+    sum.total_ns = add(sum.total_ns, here.length());
+    if (tracks_.work(span) == Work::copy_to_device &&
+        (known ? around_.in_step(parent) : step_by_time)) {
+      ++traffic_.copies;
+      traffic_.copy_seconds += static_cast<double>(here.length()) * 1e-9;
+      counted_copy_[span] = true;
+    }
+    if (!known) return std::nullopt;
+    ++launched_;
+    return trace_.spans.begin_ns[parent];
+  }
+
+  void count_steps_and_waits(Traffic& traffic) const {
+    std::vector<bool> waits;
+    for (const Name& name : trace_.names) waits.push_back(waits_for_gpu(name.text));
+    for (std::size_t i = 0; i < trace_.spans.size(); ++i) {
+      if (trace_.kind(i) == SpanKind::step) ++traffic.steps;
+      if (waits[trace_.spans.name[i]] && around_.in_step(i) && !tracks_.is_device(i)) {
+        ++traffic.syncs;
+      }
+    }
+  }
+
+  void add_bytes(Traffic& traffic) const {
+    const ArgColumns& args = trace_.span_args;
+    std::vector<bool> is_bytes;
+    for (const Name& name : trace_.names) is_bytes.push_back(name.text == "bytes");
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      if (!is_bytes[args.key[i]] || !counted_copy_[args.owner[i]]) continue;
+      const auto value = trace::argument_at(trace_, args, i);
+      if (!value || !std::holds_alternative<double>(*value)) continue;
+      traffic.bytes += std::get<double>(*value);
+      traffic.bytes_known = true;
+    }
+  }
+
+  const Trace& trace_;
+  const DeviceTracks tracks_;
+  const Enclosing around_;
+  InnermostAt stages_, steps_;
+  std::unordered_map<std::uint64_t, KernelSum> sums_;  // name of the stage, name of the work
+  std::vector<bool> counted_copy_;
+  Traffic traffic_;
+  std::uint64_t launched_ = 0;
+};
+
+std::string device_name(const Run& run, std::size_t t, const std::string& device) {
+  if (run.traces.size() == 1) return device;
+  const ProcessInfo& process = run.traces[t].process;
+  return process.rank ? fmt::format("rank {} {}", *process.rank, device)
+                      : fmt::format("pid {} {}", process.pid, device);
+}
+
+void fill_kernels(const KernelSums& sums, std::vector<KernelRow>& rows) {
+  for (const auto& [key, sum] : sums)
+    rows.push_back({key.first, key.second, sum.count, sum.total_ns});
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const KernelRow& a, const KernelRow& b) { return a.total_ns > b.total_ns; });
+  if (rows.size() > kMostKernels) rows.resize(kMostKernels);
+}
+
+void fill_traffic(const Traffic& sums, bool any_device, StepTraffic& traffic) {
+  traffic.steps = sums.steps;
+  if (sums.steps == 0) {
+    traffic.reason = any_device ? "no step was marked, or no launch of a kernel is known"
+                                : "no kernels were recorded: import a profiler's trace";
+    return;
+  }
+  const auto steps = static_cast<double>(sums.steps);
+  traffic.syncs_per_step = static_cast<double>(sums.syncs) / steps;
+  traffic.h2d_copies_per_step = static_cast<double>(sums.copies) / steps;
+  if (sums.copies > 0 && !sums.bytes_known) return;
+  traffic.h2d_bytes_per_step = sums.bytes / steps;
+  if (sums.copy_seconds > 0) traffic.h2d_bytes_per_second = sums.bytes / sums.copy_seconds;
+}
+
+}  // namespace
+
+void add_device_work(const Run& run, const Clocks& clocks, Resources& resources) {
+  KernelSums kernels;
+  Traffic traffic;
+  std::vector<Stretches> busy;
+  for (std::size_t t = 0; t < run.traces.size(); ++t) {
+    const Trace& trace = run.traces[t];
+    if (!has_device_tracks(trace)) continue;
+    TraceWork work(trace);
+    const std::int64_t shift = subtract(clocks.offset_ns[t], clocks.begin_ns);
+    for (const DeviceTracks::Device& device : work.devices()) {
+      TimelineSweep sweep = work.sweep(device);
+      if (sweep.empty()) continue;
+      DeviceTimeline timeline = sweep.finish();
+      timeline.device = device_name(run, t, device.name);
+      timeline.begin_ns = add(timeline.begin_ns, shift);
+      timeline.end_ns = add(timeline.end_ns, shift);
+      resources.devices.push_back(std::move(timeline));
+      busy.push_back(sweep.take_busy());
+      for (Interval& one : busy.back()) one = {add(one.begin, shift), add(one.end, shift)};
+    }
+    work.finish(kernels, traffic);
+  }
+  fill_kernels(kernels, resources.kernels);
+  if (busy.size() > 1) resources.device_overlap = overlap_of(busy);
+  fill_traffic(traffic, !resources.devices.empty(), resources.step_traffic);
+}
+
+}  // namespace genscope::analysis

@@ -1,0 +1,38 @@
+#include "analyze/resources/resources.h"
+
+#include "analyze/resources/device_work.h"
+#include "analyze/resources/energy_use.h"
+#include "analyze/resources/memory_growth.h"
+#include "analyze/resources/readings.h"
+#include "analyze/resources/stage_use.h"
+#include "analyze/resources/stretches.h"
+#include "analyze/resources/throttling.h"
+#include "analyze/resources/utilisation.h"
+#include "analyze/settings.h"
+
+namespace genscope::analysis {
+
+Resources summarize_resources(const Run& run, const RowTable& rows, const Clocks& clocks,
+                              const TelemetryResult& sampled, const Analysis& analysis) {
+  Resources resources;
+  const Readings readings = gather_readings(run, clocks, analysis.telemetry, sampled);
+  const StepTimes steps = find_step_times(run, rows, clocks);
+  const Settings settings = settings_of(run);
+  if (readings.any) {
+    const MeteredRows metered =
+        find_metered_rows(run, rows, clocks, readings.host_of_trace, readings.hosts.size());
+    resources.stages = use_of_stages(metered, readings, analysis.stages);
+    resources.growth =
+        memory_growth(readings, metered, steps, interval(analysis.begin_ns, analysis.wall_ns));
+    resources.energy =
+        energy_per_unit(readings, metered, analysis, things_made(run, settings, analysis));
+    resources.throttling = throttle_shares(readings, metered.steps);
+    if (!readings.gpus.empty()) resources.gpus_used = readings.used.size();
+  }
+  resources.utilisation = utilisation(analysis, settings, readings, steps, count_forwards(run));
+  add_device_work(run, clocks, resources);
+  if (!resources.devices.empty()) resources.gpus_used = resources.devices.size();
+  return resources;
+}
+
+}  // namespace genscope::analysis

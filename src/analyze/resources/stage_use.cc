@@ -1,0 +1,140 @@
+#include "analyze/resources/stage_use.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace genscope::analysis {
+namespace {
+
+// Fewer than three readings' worth of time would be a guess.
+constexpr std::int64_t kMinPeriods = 3;
+
+class Tally {
+ public:
+  void add(double value) noexcept {
+    max_ = count_ == 0 ? value : std::max(max_, value);
+    sum_ += value;
+    ++count_;
+  }
+  UseFigure figure() const noexcept {
+    UseFigure figure;
+    figure.samples = count_;
+    if (count_ < kMinSamples) return figure;
+    figure.mean = sum_ / static_cast<double>(count_);
+    figure.max = max_;
+    return figure;
+  }
+
+ private:
+  std::uint64_t count_ = 0;
+  double sum_ = 0, max_ = 0;
+};
+
+UseFigure figure_of(const MeteredRow& row, const Readings& readings, Points HostSeries::*series) {
+  Tally tally;
+  for (std::size_t h = 0; h < readings.hosts.size(); ++h) {
+    const Points& points = readings.hosts[h].*series;
+    visit_within(row.of_host[h], points.at_ns, [&](std::size_t i) { tally.add(points.value[i]); });
+  }
+  return tally.figure();
+}
+
+std::int64_t energy_period(const Readings& readings) {
+  std::int64_t period = 0;
+  for (const HostSeries& host : readings.hosts) {
+    for (const EnergyCurve* curve : host.energies) period = std::max(period, curve->period_ns());
+  }
+  return period;
+}
+
+// Why figures of this row are absent: sensors that there are not, and too few readings.
+std::string reason_for(const StageUse& use, const Readings& readings) {
+  std::string few;
+  const auto note = [&](const UseFigure& figure, const char* what) {
+    if (figure.samples >= kMinSamples) return;
+    few += fmt::format("{}{} {}", few.empty() ? "" : ", ", figure.samples, what);
+  };
+  std::string reason;
+  const auto say = [&](const std::string& text) { reason += (reason.empty() ? "" : "; ") + text; };
+  if (readings.trees.empty()) {
+    say("no probe watched the process");
+  } else {
+    note(use.cpu_cores, "of CPU");
+    note(use.rss_bytes, "of memory");
+  }
+  if (readings.gpus.empty()) {
+    say("no GPU was seen");
+  } else {
+    note(use.gpu_busy_ratio, "of GPU busy");
+    note(use.gpu_memory_bytes, "of GPU memory");
+    note(use.gpu_power_watts, "of GPU power");
+  }
+  if (!few.empty()) say("insufficient samples: " + few);
+  if (!use.energy_joules) {
+    const bool none = std::all_of(readings.hosts.begin(), readings.hosts.end(),
+                                  [](const HostSeries& host) { return host.energies.empty(); });
+    say(none ? "no energy readings" : "too short for the energy readings' rate");
+  }
+  return reason;
+}
+
+StageUse use_of(const MeteredRow& row, const Readings& readings, std::int64_t period_ns) {
+  StageUse use;
+  use.name = row.name;
+  use.kind = row.kind;
+  use.cpu_cores = figure_of(row, readings, &HostSeries::cpu_cores);
+  use.rss_bytes = figure_of(row, readings, &HostSeries::rss_bytes);
+  use.gpu_busy_ratio = figure_of(row, readings, &HostSeries::gpu_busy);
+  use.gpu_memory_bytes = figure_of(row, readings, &HostSeries::gpu_memory);
+  use.gpu_power_watts = figure_of(row, readings, &HostSeries::gpu_power);
+  if (row.total_ns() >= kMinPeriods * period_ns) {
+    EnergyOver energy;
+    for (std::size_t h = 0; h < readings.hosts.size(); ++h) {
+      energy.add(energy_over(readings.hosts[h], row.of_host[h]));
+    }
+    use.energy_joules = energy.joules;
+    use.energy_covered = energy.covered();
+  }
+  use.reason = reason_for(use, readings);
+  return use;
+}
+
+}  // namespace
+
+void EnergyOver::add(const EnergyOver& other) noexcept {
+  if (other.joules) joules = joules.value_or(0) + *other.joules;
+  covered_seconds += other.covered_seconds;
+  wanted_seconds += other.wanted_seconds;
+}
+
+EnergyOver energy_over(const HostSeries& host, const Stretches& stretches) {
+  EnergyOver all;
+  for (const EnergyCurve* curve : host.energies) {
+    const Energy energy = curve->over(stretches);
+    all.add(
+        {energy.joules, energy.covered_seconds, energy.covered_seconds + energy.uncovered_seconds});
+  }
+  return all;
+}
+
+std::vector<StageUse> use_of_stages(const MeteredRows& rows, const Readings& readings,
+                                    const std::vector<StageRow>& stages) {
+  std::map<std::pair<std::string_view, SpanKind>, const MeteredRow*> of_key;
+  for (const MeteredRow& row : rows.rows) {
+    if (&row != rows.steps) of_key[{row.name, row.kind}] = &row;
+  }
+  const std::int64_t period = energy_period(readings);
+  std::vector<StageUse> uses;
+  for (const StageRow& stage : stages) {
+    const auto found = of_key.find({stage.name, stage.kind});
+    if (found != of_key.end()) uses.push_back(use_of(*found->second, readings, period));
+  }
+  if (rows.steps != nullptr && rows.steps->total_ns() > 0) {
+    uses.push_back(use_of(*rows.steps, readings, period));
+  }
+  return uses;
+}
+
+}  // namespace genscope::analysis

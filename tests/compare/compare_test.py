@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""`genscope compare` as a user meets it.
+
+compare_test.py GENSCOPE             run the tests
+compare_test.py --approve GENSCOPE   rewrite tests/golden/compare
+
+The runs are imported from traces made here, so that every time in them is known.
+"""
+import difflib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+FOLDER = pathlib.Path(__file__).resolve().parent.parent / "golden" / "compare"
+GENSCOPE = ""
+STEPS = 8
+BEFORE = {"set": {"env.torch": "2.4.0", "attn": "sdpa", "seed": 1}, "step": 100_000, "vae": 50_000,
+          "gpu": "NVIDIA A100", "reserved": 12 << 30, "extra": "compile"}
+AFTER = {"set": {"env.torch": "2.5.1", "attn": "flash|<b>", "seed": 2}, "step": 80_000,
+         "vae": 51_000, "gpu": "NVIDIA H100", "reserved": 9 << 30, "extra": "graph \x1b[31mcapture"}
+
+
+def trace(recipe, **settings):
+    """A generation of a model as a Chrome trace; times in microseconds."""
+    events, now = [], 0
+
+    def span(name, duration, at):
+        events.append({"ph": "X", "cat": "user_annotation", "name": name, "pid": 7, "tid": 7,
+                       "ts": at, "dur": duration})
+
+    said = {"model": "flux-dev", "steps": STEPS, "width": 1024, "height": 1024, "dtype": "bf16"}
+    said |= recipe["set"] | settings
+    events.append({"ph": "i", "s": "t", "name": "config", "pid": 7, "tid": 7, "ts": 0,
+                   "args": said})
+    span(recipe["extra"], 10_000, now)
+    now += 10_000
+    lengths = [3 * recipe["step"], *(recipe["step"] + 500 * (i * 7 % 5) for i in range(STEPS - 1))]
+    span("denoising", sum(lengths), now)
+    for i, length in enumerate(lengths):
+        span(f"ProfilerStep#{i}", length, now)
+        now += length
+    span("vae_decode", recipe["vae"], now)
+    events.append({"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 7,
+                   "tid": 7, "ts": now, "args": {
+                       "Device Type": 1, "Device Id": 0, "Bytes": 1024, "Addr": 1,
+                       "Total Allocated": recipe["reserved"], "Total Reserved": recipe["reserved"]}})
+    return {"deviceProperties": [{"id": 0, "name": recipe["gpu"], "totalGlobalMem": 85 << 30}],
+            "traceEvents": events}
+
+
+def genscope(*words, cwd):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("GENSCOPE_")}
+    env.update(COLUMNS="120", TERM="dumb", NO_COLOR="1", LC_ALL="C.UTF-8")
+    return subprocess.run([GENSCOPE, *map(str, words)], cwd=cwd, env=env, text=True, timeout=120,
+                          stdin=subprocess.DEVNULL, capture_output=True)
+
+
+def make_run(folder, name, document):
+    """The run <name>/run; the same command makes each, so that it is no difference."""
+    place = pathlib.Path(folder, name)
+    place.mkdir()
+    (place / "trace.json").write_text(json.dumps(document))
+    done = genscope("import", "--run-dir", "run", "trace.json", cwd=place)
+    assert done.returncode == 0, done.stderr
+
+
+def make_runs(folder):
+    make_run(folder, "before", trace(BEFORE))
+    make_run(folder, "after", trace(AFTER))
+    make_run(folder, "other", trace(AFTER, steps=STEPS + 2, model="/models/sdxl"))
+
+
+def rounded(text):
+    """Without the last digits, in which the logarithms of machines differ."""
+    return re.sub(r"\d+\.\d{6,}", lambda number: f"{float(number[0]):.9g}", text)
+
+
+def golden_texts(folder):
+    """What the golden files hold, made anew."""
+    def compare(*words):
+        return genscope("compare", "before/run", *words, cwd=folder).stdout
+
+    return {
+        "text.txt": compare("after/run", "--target", "0.9"),
+        "compare.json": rounded(compare("after/run", "--target", "0.9", "--json")),
+        "compare.md": compare("after/run", "--target", "0.9", "-f", "md"),
+        "incomparable.txt": compare("other/run"),
+        "incomparable.json": compare("other/run", "--json"),
+        "forced.md": compare("other/run", "-f", "md", "--force"),
+    }
+
+
+class Compare(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(scratch.cleanup)
+        cls.dir = pathlib.Path(scratch.name)
+        make_runs(cls.dir)
+
+    def compare(self, *words):
+        return genscope("compare", *words, cwd=self.dir)
+
+    def test_the_output_is_as_it_was(self):
+        for name, now in golden_texts(self.dir).items():
+            kept = (FOLDER / name).read_text()
+            diff = "".join(difflib.unified_diff(kept.splitlines(True), now.splitlines(True),
+                                                name, "now"))
+            self.assertEqual(diff, "", "if it is right: tests/compare/compare_test.py --approve\n")
+
+    def test_other_work_is_told_with_its_reason_and_ends_with_6(self):
+        done = self.compare("before/run", "other/run")
+        self.assertEqual(done.returncode, 6)
+        self.assertIn("model flux-dev against /models/sdxl, steps 8 against 10", done.stdout)
+        self.assertIn("cannot be compared; --force", done.stderr)
+        done = self.compare("before/run", "other/run", "--json")
+        self.assertEqual(done.returncode, 6)
+        self.assertIn("steps 8 against 10", done.stderr)
+        self.assertEqual(json.loads(done.stdout)["rows"], [])
+        forced = self.compare("before/run", "other/run", "--json", "--force")
+        self.assertEqual(forced.returncode, 0)
+        self.assertTrue(json.loads(forced.stdout)["forced"])
+
+    def test_a_slower_run_is_compared_all_the_same(self):
+        done = self.compare("after/run", "before/run")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("Verdict: slower", done.stdout)
+
+    def test_the_noise_floor_is_in_percent(self):
+        done = self.compare("before/run", "after/run", "--noise", "30", "--json")
+        document = json.loads(done.stdout)
+        self.assertEqual(document["noise_floor"], 0.3)
+        self.assertEqual(document["verdict"], "same")
+        self.assertEqual(self.compare("before/run", "after/run", "--noise", "-1").returncode, 2)
+
+    def test_a_file_appears_whole(self):
+        done = self.compare("before/run", "after/run", "-f", "md", "-o", "out.md")
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertTrue((self.dir / "out.md").read_text().startswith("## before/run against"))
+
+    def test_bad_input_ends_with_2_and_an_empty_run_with_7(self):
+        self.assertEqual(self.compare("before/run", "missing").returncode, 2)
+        self.assertEqual(self.compare("before/run").returncode, 2)
+        self.assertEqual(self.compare("before/run", "after/run", "--target", "0").returncode, 2)
+        (self.dir / "empty.json").write_text("[]")
+        genscope("import", "--run-dir", "empty", "empty.json", cwd=self.dir)
+        done = self.compare("before/run", "empty")
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertIn("nothing was measured in the second run", done.stderr)
+
+
+def main():
+    global GENSCOPE
+    approve = sys.argv[1:2] == ["--approve"]
+    GENSCOPE = os.path.abspath(sys.argv[2 if approve else 1])
+    if not approve:
+        unittest.main(argv=sys.argv[:1] + sys.argv[2:])
+    with tempfile.TemporaryDirectory() as folder:
+        make_runs(folder)
+        for name, text in golden_texts(folder).items():
+            (FOLDER / name).write_text(text)
+
+
+if __name__ == "__main__":
+    main()
