@@ -16,6 +16,7 @@
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
+#include "cli/whole.h"
 
 namespace genscope::cli {
 namespace {
@@ -90,31 +91,33 @@ class Demo final : public Command {
  private:
   // Prints what was recorded, even of a workload that failed.
   Result<int> show(const std::string& directory, int child_code, const Globals& globals) const {
-    const Result<genscope::Run> run = read_run(directory);
-    if (!run) {
-      if (child_code == 0) return run.error();
+    const Result<WholeRun> whole = read_whole(directory);
+    if (!whole) {
+      if (child_code == 0) return whole.error();
       std::error_code ignored;
       std::filesystem::remove(directory, ignored);  // only if it is empty
       return child_code;
     }
-    const Analysis analysis = analyze(*run);
-    const Advice advice = advise(facts_of(*run, analysis));
+    const std::string page = directory + "/report.html";
+    const Status written = write_html(*whole, page);
+    if (!written) fail(written.error());
     Result<Output> output = Output::open("-");
     if (!output) return output.error();
     const Sink sink = output->sink();
     if (json_) {
-      report_json(*run, analysis, advice, sink);
+      report_json(whole->run, whole->analysis, whole->advice, sink);
     } else {
-      report_text(*run, analysis, advice,
+      report_text(whole->run, whole->analysis, whole->advice,
                   {.width = output_width(), .color = use_color(globals.color)}, sink);
       sink(fmt::format("\nRecorded in {}\nTo see it again: genscope report {}\n", directory,
                        directory));
+      if (written) sink(fmt::format("In a browser: {}\n", page));
     }
     if (child_code != 0) {
       std::fprintf(stderr, "genscope: tinydiff exited with code %d\n", child_code);
       return child_code;
     }
-    return analysis.recorder.spans > 0 ? kFine : kNothingMeasured;
+    return whole->analysis.recorder.spans > 0 ? kFine : kNothingMeasured;
   }
 
   std::vector<std::string> arguments_;

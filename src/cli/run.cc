@@ -21,6 +21,7 @@
 #include "cli/watch/gpu_lines.h"
 #include "cli/watch/settings.h"
 #include "cli/watch/watcher.h"
+#include "cli/whole.h"
 
 namespace genscope::cli {
 namespace {
@@ -154,18 +155,7 @@ class RunCommand final : public Command {
     watcher.reset();  // the run is written: Ctrl-C may end the rest
     if (settings_.summary) show(place, *ending, telemetry, globals);
     complain(place);
-    const auto json = [](const genscope::Run& run, const Analysis& analysis, const Sink& sink) {
-      report_json(run, analysis, advise(facts_of(run, analysis)), sink);
-    };
-    if (!json_.empty()) write_file(place, json_, json);
-    if (place.path.empty()) return ending->exit_code;
-    if (settings_.json_in_run) write_file(place, place.path + "/report.json", json);
-    if (settings_.samples_in_run) {
-      write_file(place, place.path + "/samples.csv",
-                 [&](const genscope::Run& run, const Analysis& analysis, const Sink& sink) {
-                   samples_csv(run, analysis, settings_.points, sink);
-                 });
-    }
+    write_files(place);
     return ending->exit_code;
   }
 
@@ -213,7 +203,7 @@ class RunCommand final : public Command {
   }
 
   void show(const Place& place, const watch::Ending& ending, const watch::Telemetry& telemetry,
-            const Globals& globals) const {
+            const Globals& globals) {
     watch::Look look;
     look.width = static_cast<std::size_t>(output_width(STDERR_FILENO));
     look.color = use_color(globals.color, STDERR_FILENO);
@@ -228,9 +218,11 @@ class RunCommand final : public Command {
                           watch::percent_text(cpu_seconds / ending.wall_seconds));
     }
     if (!place.path.empty()) {
-      text += stages(place.path, look);
-      text += fmt::format("\nRecorded in {}\nTo see it again: genscope report {}\n",
-                          watch::clean(place.path), watch::clean(place.path));
+      std::string ignored;
+      if (const WholeRun* const recorded = whole(place, ignored)) text += stages(*recorded, look);
+      const std::string path = watch::clean(place.path);
+      text += fmt::format("\nRecorded in {}\nTo see it again: genscope report {}\n", path, path);
+      if (settings_.html_in_run) text += fmt::format("In a browser: {}/report.html\n", path);
     }
     std::fputs(text.c_str(), stderr);
     std::fflush(stderr);
@@ -238,31 +230,62 @@ class RunCommand final : public Command {
 
   // The stage table of what the command recorded and what the advisor says, or "" if it marked
   // nothing.
-  static std::string stages(const std::string& path, const watch::Look& look) {
-    Result<genscope::Run> run = read_run(path);
-    if (!run) return "";
-    const Advice advice = advise(facts_of(*run, analyze(*run)));
-    std::erase_if(run->traces, [](const Trace& trace) {
+  static std::string stages(const WholeRun& whole, const watch::Look& look) {
+    const auto ours = [](const Trace& trace) {
       return trace.process.pid == static_cast<std::uint32_t>(getpid()) || trace.spans.size() == 0;
-    });
-    if (run->traces.empty()) return "";
+    };
+    const auto& traces = whole.run.traces;
+    if (std::all_of(traces.begin(), traces.end(), ours)) return "";
     std::string text;
-    report_text(*run, analyze(*run), advice,
+    report_text(whole.run, whole.analysis, whole.advice,
                 {.width = static_cast<int>(look.width), .color = look.color, .stages_only = true},
                 [&](std::string_view piece) { text += piece; });
     return text;
   }
 
-  using Write = std::function<void(const genscope::Run&, const Analysis&, const Sink&)>;
+  // What the settings ask for beside the trace.
+  void write_files(const Place& place) {
+    const bool in_run = !place.path.empty();
+    if (!json_.empty() && !in_run) say("no report was written: there is no run to report");
+    if (!in_run) return;
+    const auto json = [this](const Sink& sink) {
+      report_json(whole_->run, whole_->analysis, whole_->advice, sink);
+    };
+    if (!json_.empty()) write_file(place, json_, json);
+    if (settings_.json_in_run) write_file(place, place.path + "/report.json", json);
+    if (settings_.html_in_run) {
+      write_file(place, place.path + "/report.html", [this](const Sink& sink) {
+        report_html(whole_->run, whole_->analysis, whole_->advice, sink);
+      });
+    }
+    if (settings_.samples_in_run) {
+      write_file(place, place.path + "/samples.csv", [this](const Sink& sink) {
+        samples_csv(whole_->run, whole_->analysis, settings_.points, sink);
+      });
+    }
+  }
 
-  static void write_file(const Place& place, const std::string& path, const Write& write) {
-    if (place.path.empty()) return say("no report was written: there is no run to report");
-    const Result<genscope::Run> run = read_run(place.path);
-    if (!run) return say(run.error().message);
+  // The run as it was recorded, read once; null with the reason if it cannot be read.
+  const WholeRun* whole(const Place& place, std::string& why) {
+    if (!whole_) {
+      Result<WholeRun> read = read_whole(place.path);
+      if (!read) {
+        why = read.error().message;
+        return nullptr;
+      }
+      whole_ = std::move(*read);
+    }
+    return &*whole_;
+  }
+
+  void write_file(const Place& place, const std::string& path,
+                  const std::function<void(const Sink&)>& write) {
+    std::string why;
+    if (whole(place, why) == nullptr) return say(why);
     try {
       Result<Output> output = Output::open(path);
       if (!output) return say(output.error().message);
-      write(*run, analyze(*run), output->sink());
+      write(output->sink());
       if (const Status done = output->commit(); !done) say(done.error().message);
     } catch (const OutputFailure& failure) {
       say(failure.error.message);
@@ -273,6 +296,7 @@ class RunCommand final : public Command {
   std::vector<std::string> command_;
   watch::RunFlags flags_;
   watch::RunSettings settings_;
+  std::optional<WholeRun> whole_;
   std::string run_dir_, name_, json_;
 };
 

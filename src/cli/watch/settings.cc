@@ -27,6 +27,9 @@ RunSettings merged_settings(const Config& config, const RunFlags& flags) {
   settings.json_in_run =
       config.generate_final_report &&
       (config.report_format == ReportFormat::json || config.report_format == ReportFormat::both);
+  settings.html_in_run = config.generate_final_report &&
+                         config.report_format != ReportFormat::json &&
+                         config.report_format != ReportFormat::csv;
   settings.samples_in_run = config.save_raw_data;
   settings.points = config.max_data_points;
   for (const std::string& word : skipped_spans(config)) {

@@ -30,6 +30,7 @@ struct RunSettings {
   std::int64_t redraw_ns = 250'000'000;
   bool summary = true;
   bool json_in_run = false;     // write report.json into the run directory
+  bool html_in_run = true;      // and report.html
   bool samples_in_run = false;  // write samples.csv there
   std::uint64_t points = 0;     // of one series in samples.csv
   std::string skip;             // spans to leave out, as $GENSCOPE_SKIP has them
