@@ -33,7 +33,6 @@ class Pipeline {
   void encode_prompts();
   Latents prepare_latents(Index first_frame, Index frames) const;
   Tensor predict(const Latents& latents, double noise_level, Index first_frame);
-  RgbImage decode(const Images& latents, Index picture);
 
  private:
   struct Model;
@@ -46,6 +45,7 @@ class Pipeline {
   void load();
   void say_config() const;
   void generate_block(Index first_frame, Index frames, const Sink& sink);
+  RgbImage decode(const Images& latents, Index picture);
   void denoise(Latents& latents, Index first_frame);
   void get_input(Index step);
   void spoil(Joint joint, Index index, const Again& again) {

@@ -99,7 +99,7 @@ struct TrainingSummary {
   std::optional<double> variance_ratio;    // longest over shortest batch but each process's first
   bool high_variance = false;              // above StepSummary::kVarianceRatio
   std::optional<double> input_wait_share;  // of the batches and the waits between them
-  std::optional<double> encode_share;      // of the batches: in text and image encoders
+  std::optional<double> encode_share;      // of the batches: in encoders and the VAE
 };
 
 // A stage, or a layer, that takes much of the run's time, by self time: shares add up.

@@ -81,6 +81,12 @@ std::string percent(double ratio) {
                                  : three_digits(ratio * 100) + "%";
 }
 
+std::string energy(double joules) {
+  constexpr double kWattHour = 3600;
+  if (joules >= kWattHour) return fmt::format("{:.3g} Wh", joules / kWattHour);
+  return joules >= 1000 ? fmt::format("{:.0f} J", joules) : fmt::format("{:.3g} J", joules);
+}
+
 std::string number(double value) { return fmt::format("{:.6g}", value); }
 
 std::string utc_time(std::int64_t unix_ns) {

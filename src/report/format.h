@@ -25,6 +25,9 @@ std::string bytes(std::uint64_t n);
 // Three significant digits at most, two decimals at most: "100%", "45.2%", "4.52%", "0.05%".
 std::string percent(double ratio);
 
+// "0.25 J", "3000 J"; from an hour of a watt on in watt-hours: "1.5 Wh".
+std::string energy(double joules);
+
 // A measured value of unknown unit, up to 6 significant digits: "0.125", "1e+20", "nan".
 std::string number(double value);
 

@@ -57,5 +57,11 @@ TEST(Format, Times) {
   EXPECT_EQ(rfc3339(-1), "1969-12-31T23:59:59.999999999Z");
 }
 
+TEST(Format, EnergyTurnsIntoWattHours) {
+  EXPECT_EQ(energy(0.25), "0.25 J");
+  EXPECT_EQ(energy(3000), "3000 J");
+  EXPECT_EQ(energy(5400), "1.5 Wh");
+}
+
 }  // namespace
 }  // namespace genscope::report

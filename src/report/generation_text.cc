@@ -177,7 +177,7 @@ Section training(const TrainingSummary& t) {
   out.sentences.push_back(batches.text());
   Listing parts;
   parts.add(t.input_wait_share, [](double s) { return percent(s) + " waiting for input"; });
-  parts.add(t.encode_share, [](double s) { return percent(s) + " in encoders"; });
+  parts.add(t.encode_share, [](double s) { return percent(s) + " in encoders and VAE"; });
   if (!parts.empty()) out.sentences.push_back("Of the loop: " + parts.text());
   if (t.high_variance) {
     out.sentences.push_back(fmt::format(

@@ -6,6 +6,7 @@
 
 #include "report/testing/comparison.h"
 #include "report/testing/sample.h"
+#include "report/testing/sampled.h"
 
 namespace genscope {
 namespace {
@@ -146,6 +147,25 @@ TEST(JsonReport, HoldsWhateverWasGenerated) {
     EXPECT_TRUE(none[key].is_null()) << key;
     EXPECT_TRUE(none["absent"].contains(key)) << key;
   }
+}
+
+TEST(JsonReport, HoldsWhatStagesUsedAndWhatTheGpuDid) {
+  const Json r = report_of(testing::make_run(testing::sampled_trace()));
+  check(r, schema(), "sampled run");
+  const Json& resources = r["resources"];
+  EXPECT_EQ(resources["stages"][0]["cpu_cores"]["mean"], 1.5);
+  EXPECT_EQ(resources["stages"][0]["gpu_power_watts"]["samples"], 72);
+  EXPECT_TRUE(resources["stages"][1]["rss_bytes"]["mean"].is_null());
+  EXPECT_EQ(resources["stages"][1]["rss_bytes"]["samples"], 1);
+  EXPECT_TRUE(resources["stages"][1]["reason"].is_string());
+  EXPECT_EQ(resources["growth"][0]["leak"], true);
+  EXPECT_EQ(resources["energy"][0]["joules_each"], 3000.0);
+  EXPECT_EQ(resources["throttling"][1]["share"], 0.5);
+  EXPECT_EQ(resources["utilisation"]["per_step"].size(), 18u);
+  EXPECT_EQ(resources["devices"][0]["idle_host_wait_ns"], 300'000);
+  EXPECT_EQ(resources["kernels"][0]["count"], 2);
+  EXPECT_TRUE(resources["device_overlap_ratio"].is_null());
+  EXPECT_TRUE(r["absent"].contains("resources.device_overlap_ratio"));
 }
 
 TEST(JsonReport, BytesThatAreNotUtf8AreReplaced) {

@@ -22,11 +22,6 @@ std::string cores(double value) { return fmt::format("{:.3g}", value); }
 std::string watts(double value) { return fmt::format("{:.3g} W", value); }
 std::string ratio(double value) { return percent(value); }
 
-std::string joules_of(double joules) {
-  if (joules < 3600) return fmt::format("{:.3g} J", joules);
-  return fmt::format("{:.3g} Wh", joules / 3600);
-}
-
 std::string show(const std::optional<double>& value, std::string (*format)(double)) {
   return value ? format(*value) : "-";
 }
@@ -56,8 +51,8 @@ void add_energy(const Resources& resources, std::vector<std::string>& sentences)
   std::string text = "Energy:";
   double least = 1;
   for (const EnergyPerUnit& row : resources.energy) {
-    text += fmt::format("{} {} per {} ({})", text.back() == ':' ? "" : ",",
-                        joules_of(row.joules_each), row.unit, count(row.count));
+    text += fmt::format("{} {} per {} ({})", text.back() == ':' ? "" : ",", energy(row.joules_each),
+                        row.unit, count(row.count));
     least = std::min(least, row.covered);
   }
   constexpr double kWhole = 0.99;
@@ -106,7 +101,7 @@ Section stage_use(const Resources& resources) {
       {{"GPU memory max", false, 0},
        [](const StageUse& u) { return show(u.gpu_memory_bytes.max, size_of); }},
       {{"power", false, 1}, [](const StageUse& u) { return show(u.gpu_power_watts.mean, watts); }},
-      {{"energy", false, 0}, [](const StageUse& u) { return show(u.energy_joules, joules_of); }},
+      {{"energy", false, 0}, [](const StageUse& u) { return show(u.energy_joules, energy); }},
       {{"covered", false, 2},
        [](const StageUse& u) {
          return u.energy_joules ? percent(u.energy_covered) : std::string("-");

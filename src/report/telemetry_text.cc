@@ -14,11 +14,6 @@ namespace {
 
 std::string bytes_of(double value) { return bytes(static_cast<std::uint64_t>(value)); }
 
-std::string joules_of(double joules) {
-  if (joules < 3600) return fmt::format("{:.3g} J", joules);
-  return fmt::format("{:.3g} Wh", joules / 3600);
-}
-
 using Figure = double SeriesRow::*;
 
 std::string show(const EntityRow& row, const char* metric, Figure figure,
@@ -112,7 +107,7 @@ std::vector<Fact> usage_facts(const Analysis& analysis) {
     if (!text.empty()) facts.push_back({"machine", text});
   }
   if (const auto joules = telemetry.joules()) {
-    facts.push_back({"energy", joules_of(*joules) + " by all devices that tell it"});
+    facts.push_back({"energy", energy(*joules) + " by all devices that tell it"});
   }
   return facts;
 }
@@ -143,7 +138,7 @@ Table device_table(const Telemetry& telemetry) {
                show(row, "memory_total_bytes", &SeriesRow::last, bytes_of),
                show(row, "busy_ratio", &SeriesRow::mean, ratio),
                show(row, "power_watts", &SeriesRow::mean, watts),
-               known ? joules_of(*row.energy->joules) : "n/a",
+               known ? energy(*row.energy->joules) : "n/a",
                show(row, "temperature_celsius", &SeriesRow::max, celsius), throttled});
   }
   return table;

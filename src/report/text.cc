@@ -132,7 +132,7 @@ class TextReport {
       std::vector<std::string> cells = stage_cells(all[i]);
       if (device) cells.push_back(all[i].device_ns ? rep::duration(*all[i].device_ns, true) : "-");
       if (energy) {
-        cells.push_back(all[i].energy_joules ? fmt::format("{:.3g}J", *all[i].energy_joules) : "-");
+        cells.push_back(all[i].energy_joules ? rep::energy(*all[i].energy_joules) : "-");
       }
       if (failed) cells.push_back(rep::count(all[i].failed));
       if (open) cells.push_back(rep::count(all[i].unfinished));

@@ -6,6 +6,7 @@
 #include "report/printable.h"
 #include "report/testing/advice.h"
 #include "report/testing/sample.h"
+#include "report/testing/sampled.h"
 
 namespace genscope {
 namespace {
@@ -67,6 +68,24 @@ TEST(TextReport, TellsOfWhateverWasGenerated) {
   const std::string stages = text_of(run, {.width = 160, .stages_only = true});
   EXPECT_THAT(stages, HasSubstr("21 steady"));
   EXPECT_THAT(stages, Not(HasSubstr("Blocks")));
+}
+
+TEST(TextReport, TellsWhatStagesUsedAndWhatTheGpuDid) {
+  const std::string text = text_of(testing::make_run(testing::sampled_trace()), {.width = 200});
+  EXPECT_THAT(text, ContainsRegex("stage +CPU cores +memory max +GPU busy +GPU memory max +power "
+                                  "+energy +covered"));
+  EXPECT_THAT(text, ContainsRegex("denoise.x1b +1.5 +1.10 GiB +90.0% +18.6 GiB +300 W +1.5 Wh "
+                                  "+100%"));
+  EXPECT_THAT(text, Not(ContainsRegex("vae_decode +[0-9.-]+ +[0-9.-]+ GiB")))
+      << "no reading falls in it";
+  EXPECT_THAT(text, ContainsRegex("Utilisation: [0-9.]+% of the peak"));
+  EXPECT_THAT(text, HasSubstr("3000 J per image (2), 300 J per step (18)."));
+  EXPECT_THAT(text,
+              HasSubstr("Memory of the host grows by 9.54 MiB a second (9.54 MiB to 9.54 MiB)"));
+  EXPECT_THAT(text, HasSubstr("GPU-1: held down (power cap) in 50.0% of 72 readings."));
+  EXPECT_THAT(text, ContainsRegex("gpu:0 +700 us +57.1% +57.1% +0.00% +0.00% +0.00% +42.9% +0.00% "
+                                  "+0.00% +2"));
+  EXPECT_THAT(text, ContainsRegex("gemm<float, \"x\"> +- +2 +400us"));
 }
 
 TEST(TextReport, LeavesOutWhatHasNothingToSay) {

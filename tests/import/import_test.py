@@ -2,7 +2,7 @@
 """`genscope import` as a user meets it.
 
 import_test.py GENSCOPE             run the tests
-import_test.py --approve GENSCOPE   rewrite tests/golden/import/kineto.{report,spans}.txt
+import_test.py --approve GENSCOPE   rewrite the tests/golden/import/kineto.* made of it
 
 tests/golden/import/kineto.json is made by hand to the schema of the PyTorch profiler's files.
 """
@@ -32,7 +32,18 @@ def genscope(*words, cwd):
 def masked(text):
     """Without what depends on this machine and on the compressor's version."""
     text = re.sub(r"(?m)^(  (?:host|started|command) +).*$", r"\1*", text)
+    text = re.sub(r"(?m)^(\| (?:id|host|started|command) \|).*$", r"\1 * |", text)
     return re.sub(r" in [\d.]+ KiB \(\d+ bytes per span\)", " in * KiB", text)
+
+
+def masked_json(text):
+    report = json.loads(text)
+    for key in ("id", "started", "command", "host", "path"):
+        report["run"][key] = "*"
+    for process in report["integrity"]["processes"]:
+        process["host"] = "*"
+    report["recorder"]["bytes"] = "*"
+    return json.dumps(report, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def golden_texts(folder):
@@ -41,6 +52,8 @@ def golden_texts(folder):
     assert done.returncode == 0, done.stderr
     return {
         "kineto.report.txt": masked(genscope("report", "run", cwd=folder).stdout),
+        "kineto.report.md": masked(genscope("report", "run", "-f", "md", cwd=folder).stdout),
+        "kineto.report.json": masked_json(genscope("report", "run", "--json", cwd=folder).stdout),
         "kineto.spans.txt": genscope("report", "run", "--spans", "-f", "csv", cwd=folder).stdout,
     }
 

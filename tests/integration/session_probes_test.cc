@@ -53,6 +53,41 @@ TEST_F(SessionProbes, SampleThisProcessIntoItsTrace) {
   EXPECT_TRUE(analysis.recorder.probe_cpu_ns);
 }
 
+using Originals = SessionProbes;
+
+// One kept the samples of the first run for the report of the second.
+TEST_F(Originals, SamplesOfOneRunAreNeverInTheNext) {
+  SessionOptions with = options();
+  with.probes = {"process"};
+  with.probe_interval_seconds = 0.01;
+  std::uint64_t readings[2] = {};
+  std::int64_t first_ended_ns = 0;
+  for (int i = 0; i < 2; ++i) {
+    with.run_dir = dir / ("run" + std::to_string(i));
+    {
+      Session session("run", with);
+      GENSCOPE_STAGE("work");
+      std::this_thread::sleep_for(i == 0 ? 300ms : 100ms);
+    }
+    const Result<genscope::Run> run = read_run(with.run_dir);
+    ASSERT_TRUE(run.ok()) << run.error().message;
+    ASSERT_EQ(run->traces.size(), 1u);
+    const CounterColumns& counters = run->traces[0].counters;
+    ASSERT_GT(counters.size(), 0u);
+    for (const std::int64_t at : counters.at_ns) EXPECT_GT(at, first_ended_ns);
+    const Analysis analysis = analyze(*run);
+    const EntityRow* const tree = analysis.telemetry.first(EntityKind::process_tree);
+    ASSERT_NE(tree, nullptr);
+    ASSERT_NE(tree->find("rss_bytes"), nullptr);
+    readings[i] = tree->find("rss_bytes")->count;
+    ASSERT_EQ(analysis.resources.stages.size(), 1u);
+    EXPECT_LE(analysis.resources.stages[0].rss_bytes.samples, readings[i]);
+    first_ended_ns = run->traces[0].end_ns;
+  }
+  EXPECT_GT(readings[0], 0u);
+  EXPECT_GT(readings[1], 0u);
+}
+
 TEST_F(SessionProbes, PlainSessionsStartNone) {
   { Session session("plain", options()); }
   EXPECT_TRUE(read(dir / "run").telemetry.entities.empty());

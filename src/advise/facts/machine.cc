@@ -22,21 +22,6 @@ std::optional<double> mean_of(const Run& run, const Analysis& analysis, const En
   return mean(readings(run, analysis, entity.entity.id, metric, within).value);
 }
 
-// Of several GPUs the one that was busiest.
-const EntityRow* busiest(const Telemetry& telemetry) {
-  const EntityRow* best = nullptr;
-  double most = -1;
-  for (const EntityRow& row : telemetry.entities) {
-    if (row.entity.kind != EntityKind::gpu) continue;
-    const double busy = row.value("busy_ratio", &SeriesRow::mean).value_or(0);
-    if (busy > most) {
-      most = busy;
-      best = &row;
-    }
-  }
-  return best;
-}
-
 // Of all steps and of the GPUs that the run used.
 std::optional<double> busy_in_steps(const Analysis& analysis) {
   for (const StageUse& use : analysis.resources.stages) {
@@ -86,6 +71,20 @@ double others_on(const Telemetry& telemetry, const EntityRow& gpu, const EntityR
 
 }  // namespace
 
+const EntityRow* busiest_gpu(const Telemetry& telemetry) {
+  const EntityRow* best = nullptr;
+  double most = -1;
+  for (const EntityRow& row : telemetry.entities) {
+    if (row.entity.kind != EntityKind::gpu) continue;
+    const double busy = row.value("busy_ratio", &SeriesRow::mean).value_or(0);
+    if (busy > most) {
+      most = busy;
+      best = &row;
+    }
+  }
+  return best;
+}
+
 void gpu_facts(const Run& run, const Analysis& analysis, const Steps& steps, Facts& facts) {
   const Telemetry& telemetry = analysis.telemetry;
   allocator_facts(telemetry, facts);
@@ -93,7 +92,7 @@ void gpu_facts(const Run& run, const Analysis& analysis, const Steps& steps, Fac
     facts.set_missing("gpu.present", "no probe ran: use `genscope run`");
     return;
   }
-  const EntityRow* const gpu = busiest(telemetry);
+  const EntityRow* const gpu = busiest_gpu(telemetry);
   facts.set("gpu.present", gpu != nullptr);
   if (gpu == nullptr) {
     for (const char* name : {"gpu.util", "gpu.temp_max", "gpu.sm_clock_ratio", "vram.total",

@@ -48,6 +48,9 @@ void rank_facts(const Run& run, Facts& facts);
 // What the program itself says as arguments of its session: "set.offload", or just "offload".
 void given_facts(const Run& run, Facts& facts);
 
+// Of several GPUs the one that was busiest; null if there is none.
+const EntityRow* busiest_gpu(const Telemetry& telemetry);
+
 // The key of a stage in facts: "vae_decode" for all that programs call it.
 std::string_view stage_key(SpanKind kind, std::string_view name) noexcept;
 

@@ -58,7 +58,7 @@ std::optional<double> mean_within(const Run& run, const Analysis& analysis, cons
 }
 
 void clock_facts(const Run& run, const Analysis& analysis, const Steps& steps, Facts& facts) {
-  const EntityRow* const gpu = analysis.telemetry.first(EntityKind::gpu);
+  const EntityRow* const gpu = busiest_gpu(analysis.telemetry);
   if (gpu == nullptr || steps.spans.empty()) return;
   const SpanColumns& spans = run.traces[steps.trace].spans;
   const std::int64_t first_ns = spans.duration_ns[steps.spans.front()];
@@ -78,7 +78,7 @@ void clock_facts(const Run& run, const Analysis& analysis, const Steps& steps, F
 
 void hardware_facts(const Analysis& analysis, Facts& facts) {
   const Utilisation& u = analysis.resources.utilisation;
-  const EntityRow* const gpu = analysis.telemetry.first(EntityKind::gpu);
+  const EntityRow* const gpu = busiest_gpu(analysis.telemetry);
   const auto number = [&](const char* key) {
     const std::string text = gpu == nullptr ? "" : gpu->fact(key);
     const bool digits = !text.empty() && text.size() < 3 &&

@@ -154,14 +154,14 @@ bool says_workload(const RunFacts& facts) {
 
 void compare_facts(const RunFacts& before, const RunFacts& after, Comparison& result) {
   const bool watched = before.contains(kWatched) && after.contains(kWatched);
+  const RunFact unset{"unset", "unset", Place::environment, true};
   const auto add = [&](const std::string& key, const RunFact* first, const RunFact* second) {
-    const RunFact unset{"unset", "unset", Place::environment, true};
-    if (watched && is_variable(key)) {
+    const RunFact& known = first != nullptr ? *first : *second;
+    if (watched && known.place == Place::environment && is_variable(key)) {
       if (first == nullptr) first = &unset;
       if (second == nullptr) second = &unset;
     }
     if (first != nullptr && second != nullptr && first->text == second->text) return;
-    const RunFact& known = first != nullptr && first->text != unset.text ? *first : *second;
     Difference difference{key, {}, {}, false};
     if (first != nullptr) difference.before = first->text;
     if (second != nullptr) difference.after = second->text;

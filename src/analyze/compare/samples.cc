@@ -6,7 +6,9 @@
 #include <memory>
 #include <utility>
 
-#include "analyze/compare/steady_steps.h"
+#include "analyze/clocks.h"
+#include "analyze/compare/loop_length.h"
+#include "analyze/generation/step_series.h"
 #include "analyze/percentile.h"
 #include "analyze/rows.h"
 #include "analyze/time.h"
@@ -67,7 +69,8 @@ class Gatherer {
     for (std::size_t row = 0; row < rows_.size(); ++row) {
       measure(values_of(row), scratch_, result_.rows[row].sample);
     }
-    if (result_.of(SpanKind::step).sample.present()) gather_steady();
+    gather_steady();
+    result_.steps_per_loop = steps_per_loop(run_);
     std::erase_if(result_.rows, [](const RowSample& row) { return !row.sample.present(); });
     return std::move(result_);
   }
@@ -127,10 +130,13 @@ class Gatherer {
   }
 
   void gather_steady() {
-    SteadySteps steps = steady_steps(run_);
-    result_.steps_per_loop = steps.per_loop;
-    result_.steady.count = steps.durations_ns.size();
-    measure(steps.durations_ns, scratch_, result_.steady);
+    const StepSeries series = step_series(run_, align_clocks(run_).offset_ns);
+    std::vector<std::int64_t> steady;
+    for (const StepPoint& step : series.steps) {
+      if (!step.failed && !step.warmup) steady.push_back(step.duration_ns);
+    }
+    result_.steady.count = steady.size();
+    measure(steady, scratch_, result_.steady);
   }
 
   const Run& run_;

@@ -47,13 +47,14 @@ struct RunSamples {
     std::size_t names = 0;
   };
   std::array<Kind, kSpanKinds> kinds;
-  Sample steady;  // steps without the warm-up of their loops (steady_steps.h)
+  Sample steady;  // steps without the warm-up of their loops, as in StepSummary
   std::optional<std::uint64_t> steps_per_loop;  // where every loop has the same
 
   const Kind& of(SpanKind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
 };
 
-// Linear in the spans, 8 bytes a span while it works. Keeps views of the names of `run`.
+// Linear in the spans. Needs 8 bytes a span while it works, 8 more a span of the largest row, and
+// what step_series() needs. Keeps views of the names of `run`.
 RunSamples gather_samples(const Run& run);
 
 // How many independent values these are worth; `logs` in the order of time.

@@ -204,7 +204,8 @@ TEST(Training, WaitsForInputAreOfTheLoopsOwnThread) {
   const auto b0 = t.span("batch", SpanKind::batch, 0, 100);
   const auto wait = t.span("data_loading", SpanKind::stage, 0, 30, {.parent = b0});
   t.span("load_batch", SpanKind::function, 10, 10, {.parent = wait});  // a part of the wait
-  t.span("VAE-encode", SpanKind::stage, 30, 20, {.parent = b0});
+  t.span("VAE-encode", SpanKind::stage, 30, 15, {.parent = b0});
+  t.span("vae_decode", SpanKind::stage, 45, 5, {.parent = b0});
   t.span("Next Batch", SpanKind::function, 100, 20);  // between two batches
   t.span("vae_encode", SpanKind::stage, 120, 5);      // of no batch
   t.span("batch", SpanKind::batch, 200, 100);

@@ -25,6 +25,8 @@ constexpr auto kImage = std::to_array<std::string_view>(
      "visual_encode",  "visual_encoding",  "visual_encoder",      "vae_encode",
      "vae_encoding"});
 
+constexpr auto kVaeDecode = std::to_array<std::string_view>({"vae_decode", "vae_decoding"});
+
 struct EventName {
   std::string_view text;
   EventRole role;
@@ -72,7 +74,8 @@ SpanRole span_role(std::string_view name, SpanKind kind) {
   if (is_one_of(kInputWait, plain)) return SpanRole::input_wait;
   if (kind == SpanKind::load) return SpanRole::none;  // loading an encoder is not encoding
   if (is_one_of(kText, plain)) return SpanRole::text;
-  return is_one_of(kImage, plain) ? SpanRole::image : SpanRole::none;
+  if (is_one_of(kImage, plain)) return SpanRole::image;
+  return is_one_of(kVaeDecode, plain) ? SpanRole::vae_decode : SpanRole::none;
 }
 
 std::vector<SpanRole> span_roles(const Trace& trace) {

@@ -11,7 +11,7 @@
 namespace genscope::analysis {
 
 // Of spans, by their names, whatever the case and whether words are joined by '_', '-', '.' or ' '.
-enum class SpanRole : std::uint8_t { none, input_wait, text, image };
+enum class SpanRole : std::uint8_t { none, input_wait, text, image, vae_decode };
 SpanRole span_role(std::string_view name, SpanKind kind);
 std::vector<SpanRole> span_roles(const Trace& trace);  // per name
 

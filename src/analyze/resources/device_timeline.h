@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include <genscope/resources.h>
 
@@ -18,7 +20,9 @@ class TimelineSweep {
   void add(Interval here, Work work, std::optional<std::int64_t> launch_ns);
   // Times as they were given; the caller names the device and shifts begin and end.
   DeviceTimeline finish() const;
-  const Stretches& busy() const noexcept { return busy_; }
+  bool empty() const noexcept { return busy_.empty(); }
+  // When it was busy; what is left is empty.
+  Stretches take_busy() noexcept { return std::move(busy_); }
 
  private:
   void gap(std::int64_t length, std::int64_t since, std::optional<std::int64_t> launch_ns);

@@ -190,14 +190,14 @@ void add_device_work(const Run& run, const Clocks& clocks, Resources& resources)
     TraceWork work(trace);
     const std::int64_t shift = subtract(clocks.offset_ns[t], clocks.begin_ns);
     for (const DeviceTracks::Device& device : work.devices()) {
-      const TimelineSweep sweep = work.sweep(device);
-      if (sweep.busy().empty()) continue;
+      TimelineSweep sweep = work.sweep(device);
+      if (sweep.empty()) continue;
       DeviceTimeline timeline = sweep.finish();
       timeline.device = device_name(run, t, device.name);
       timeline.begin_ns = add(timeline.begin_ns, shift);
       timeline.end_ns = add(timeline.end_ns, shift);
       resources.devices.push_back(std::move(timeline));
-      busy.push_back(sweep.busy());
+      busy.push_back(sweep.take_busy());
       for (Interval& one : busy.back()) one = {add(one.begin, shift), add(one.end, shift)};
     }
     work.finish(kernels, traffic);

@@ -64,7 +64,8 @@ void add_counted(const EntityReadings& gpu, Read what, const char* cause,
 
 std::vector<ThrottleShare> throttle_shares(const Readings& readings, const MeteredRow* steps) {
   std::vector<ThrottleShare> rows;
-  for (const EntityReadings& gpu : readings.gpus) {
+  for (const std::uint32_t g : readings.used) {
+    const EntityReadings& gpu = readings.gpus[g];
     const Stretches* const within = steps == nullptr ? nullptr : &steps->of_host[gpu.host];
     const Hits hits = count_bits(gpu.of(Read::throttle_reasons), within);
     if (hits.samples < kMinSamples) {

@@ -10,8 +10,8 @@
 
 namespace genscope::analysis {
 
-// Of each GPU with enough readings one row per cause, those with share 0 too: they were measured.
-// Counted are the readings within steps; where those are too few, all.
+// Of each GPU that the run used, with enough readings, one row per cause, those with share 0 too:
+// they were measured. Counted are the readings within steps; where those are too few, all.
 std::vector<ThrottleShare> throttle_shares(const Readings& readings, const MeteredRow* steps);
 
 }  // namespace genscope::analysis
