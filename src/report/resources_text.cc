@@ -148,7 +148,7 @@ Section device_time(const Resources& resources) {
                      {"other idle", false, 0},
                      {"kernels", false, 5}});
   for (const DeviceTimeline& device : resources.devices) {
-    const auto all = static_cast<double>(device.end_ns - device.begin_ns);
+    const auto all = static_cast<double>(device.end_ns) - static_cast<double>(device.begin_ns);
     const auto share = [&](std::int64_t ns) {
       return all > 0 ? percent(static_cast<double>(ns) / all) : "-";
     };

@@ -41,7 +41,7 @@ void timeline_facts(const Resources& resources, Facts& facts) {
   double busy = 0, all = 0;
   for (const DeviceTimeline& device : resources.devices) {
     busy += static_cast<double>(device.busy_ns);
-    all += static_cast<double>(device.end_ns - device.begin_ns);
+    all += static_cast<double>(device.end_ns) - static_cast<double>(device.begin_ns);
   }
   if (all > 0) facts.set("gpu.util", busy / all);  // exact, where readings are samples
   double stages_ms = 0;
