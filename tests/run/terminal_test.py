@@ -187,7 +187,7 @@ class Block(TerminalCase):
 
 
 class Narrow(TerminalCase):
-    width, height = 20, 24
+    width, height = 20, 40
 
     def test_twenty_columns_are_enough(self):
         self.type('"$GENSCOPE_BIN" run --no-gpu -- sleep 3')
