@@ -122,8 +122,9 @@ TEST(Fork, SpansOpenAcrossTheForkEndQuietlyInTheChild) {
 
 TEST(Fork, ThreadsThatRecordMeanwhileAreNotDisturbed) {
   if (kAddressSanitizer) {
-    GTEST_SKIP() << "g++ 12's asan does not guard its allocator across a fork: a child of a process "
-                    "that allocates meanwhile hangs in its first malloc";
+    GTEST_SKIP()
+        << "g++ 12's asan does not guard its allocator across a fork: a child of a process "
+           "that allocates meanwhile hangs in its first malloc";
   }
   const TempDir dir;
   const std::size_t forks = scaled(100);
