@@ -1,0 +1,73 @@
+// Counters that only grow, as rates; levels as they are. docs/metrics.md says which are which.
+import { unit_of } from "./format";
+import type { Counter } from "./page";
+
+const kGrowing =
+  /^(cpu_ns|(minor|major)_faults|(io|disk)_(read|write)_bytes|net_(receive|send)_bytes|pressure_.*_ns|cpu_throttled_ns|energy_joules|throttle_(power|thermal|other)_ns|(pcie|link)_(receive|send)_bytes|ecc_errors|allocator_(retries|ooms)|probe_cpu_ns|probe_missed_ticks|memory_oom_kills)$/;
+
+export interface Shown {
+  at: Float64Array;
+  value: Float64Array;
+  unit: string;
+}
+
+export function shown_values(counter: Counter): Shown {
+  const metric = counter.metric ?? "";
+  const unit = unit_of(metric) || counter.unit;
+  if (!kGrowing.test(metric)) return { at: counter.at, value: counter.value, unit };
+  const n = Math.max(0, counter.at.length - 1);
+  const at = new Float64Array(n);
+  const value = new Float64Array(n);
+  for (let i = 0; i < n; ++i) {
+    const seconds = (counter.at[i + 1]! - counter.at[i]!) / 1e9;
+    const grown = counter.value[i + 1]! - counter.value[i]!;
+    at[i] = counter.at[i + 1]!;
+    // A counter that falls was reset: nothing is known of that stretch.
+    value[i] = seconds > 0 && grown >= 0 ? grown / seconds : NaN;
+  }
+  switch (unit) {
+    case "ns":
+      for (let i = 0; i < n; ++i) value[i]! /= 1e9;
+      return { at, value, unit: metric === "cpu_ns" || metric === "probe_cpu_ns" ? "cores" : "ratio" };
+    case "bytes":
+      return { at, value, unit: "B/s" };
+    case "J":
+      return { at, value, unit: "W" };
+    default:
+      return { at, value, unit: "/s" };
+  }
+}
+
+const kTitles: { [metric: string]: string } = {
+  busy_ratio: "Busy",
+  tree_busy_ratio: "Busy, this run",
+  sm_active_ratio: "SM active",
+  tensor_active_ratio: "Tensor pipe",
+  memory_used_bytes: "Memory used",
+  tree_memory_bytes: "Memory, this run",
+  power_watts: "Power",
+  temperature_celsius: "Temperature",
+  clock_core_mhz: "Core clock",
+  cpu_busy_ratio: "CPU busy",
+  cpu_ns: "CPU used",
+  rss_bytes: "Resident memory",
+  io_read_bytes: "Read from storage",
+  io_write_bytes: "Written to storage",
+  minor_faults: "Minor page faults",
+  major_faults: "Major page faults",
+  load_1m: "Load, 1 min",
+};
+
+export function metric_title(metric: string): string {
+  const known = kTitles[metric];
+  if (known !== undefined) return known;
+  const plain = metric.replace(/_(ns|bytes|ratio|watts|joules|celsius|mhz)$/, "").replaceAll("_", " ");
+  return plain.charAt(0).toUpperCase() + plain.slice(1);
+}
+
+// Worth a row under the timeline without being asked for.
+export const is_main = (counter: Counter): boolean =>
+  counter.metric === null ||
+  /^(busy_ratio|memory_used_bytes|tree_memory_bytes|power_watts|temperature_celsius|cpu_ns|rss_bytes|allocator_reserved_bytes)$/.test(
+    counter.metric,
+  );
