@@ -7,7 +7,6 @@ import { read_page } from "./data/page";
 import { Live } from "./live/live";
 import { App, Failure, Head } from "./ui/app";
 import { keep_hash, keep_theme, page, printing, read_hash, show_all } from "./ui/state";
-import "uplot/dist/uPlot.min.css";
 import "./styles/base.css";
 import "./styles/parts.css";
 import "./styles/timeline.css";

@@ -120,7 +120,6 @@ export function parse_time(text: string): number | null {
 export const kLongText = 512;
 // Untrusted text on one line: control and direction marks become visible, or they would lie.
 export function visible(text: string): string {
-  // eslint-disable-next-line no-control-regex
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, (c) => {
     const code = c.charCodeAt(0);
     return code < 32 ? String.fromCharCode(0x2400 + code) : "\ufffd";

@@ -59,7 +59,7 @@ function Label({ item, y, clip }: { item: Item; y: number; clip: number }) {
     <div class={`lane-label${pinned ? " pinned" : ""}`} style={style}>
       <div class="lane-text" title={cut(`${item.title} ${item.detail}`, 300)}>
         <span>{cut(item.title, 80)}</span>
-        <small>{cut(item.detail, 40)}</small>
+        {item.height >= 40 && <small>{cut(item.detail, 40)}</small>}
         {(item.more ?? 0) > 0 && !item.folded && (
           <button class="ghost more" onClick={fold(`+${item.key}`)}>{item.more} more rows</button>
         )}

@@ -1,10 +1,12 @@
-// A chart of series over time: uPlot, with a readout and a table of the same figures beside it.
-import { effect } from "@preact/signals";
+// A chart of series over time on a canvas: a cursor that all charts share, drag to zoom them together,
+// a readout, and a table of the same figures. Small on purpose: a chart library is a third of a page.
+import { effect, signal } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import uPlot from "uplot";
 
-import { cut, format_ns, format_tick, format_unit } from "../data/format";
-import { dark, palette, printing } from "./state";
+import { counter_strip } from "../data/density";
+import { cut, format_ns, format_tick, format_unit, tick_step } from "../data/format";
+import { upper_bound } from "../data/search";
+import { dark, palette, printing, type Window } from "./state";
 import { theme_colours } from "./theme";
 
 export interface Line {
@@ -15,40 +17,9 @@ export interface Line {
   dash?: boolean; // limits
 }
 
-const kMostPoints = 4000;
-
-// At most kMostPoints, of each stretch the least and the greatest in their order: peaks stay.
-export function thin(at: Float64Array, value: Float64Array, most = kMostPoints): { at: Float64Array; value: Float64Array } {
-  const n = at.length;
-  if (n <= most) return { at, value };
-  const buckets = most >> 1;
-  const out_at = new Float64Array(buckets * 2);
-  const out_value = new Float64Array(buckets * 2);
-  for (let b = 0; b < buckets; ++b) {
-    const from = Math.floor((b * n) / buckets);
-    const to = Math.floor(((b + 1) * n) / buckets);
-    let low = from;
-    let high = from;
-    for (let i = from + 1; i < to; ++i) {
-      if (value[i]! < value[low]!) low = i;
-      if (value[i]! > value[high]!) high = i;
-    }
-    const [a, z] = low < high ? [low, high] : [high, low];
-    out_at[2 * b] = at[a]!;
-    out_value[2 * b] = value[a]!;
-    out_at[2 * b + 1] = at[z]!;
-    out_value[2 * b + 1] = value[z]!;
-  }
-  return { at: out_at, value: out_value };
-}
-
-// One time axis for all lines, gaps where a line has no reading.
-export function join(lines: Line[]): uPlot.AlignedData {
-  const thinned = lines.map((line) => thin(line.at, line.value));
-  const gap = (values: Float64Array): (number | null)[] => Array.from(values, (v) => (Number.isFinite(v) ? v : null));
-  if (thinned.length === 1) return [Array.from(thinned[0]!.at), gap(thinned[0]!.value)] as uPlot.AlignedData;
-  return uPlot.join(thinned.map((line) => [Array.from(line.at), gap(line.value)] as uPlot.AlignedData));
-}
+// Shared by the charts over time; those over an index keep their own.
+const time_cursor = signal<number | null>(null);
+const time_window = signal<Window | null>(null);
 
 interface Figures {
   low: number;
@@ -83,97 +54,225 @@ export interface ChartProps {
   pick?: (index: number) => void;
 }
 
-function options(props: ChartProps, width: number, readout: (text: string) => void): uPlot.Options {
+
+const kLeft = 66;
+const kBottom = 22;
+const kTop = 8;
+const kRight = 10;
+
+interface Frame {
+  width: number;
+  height: number;
+  from: number;
+  to: number;
+  low: number;
+  high: number;
+}
+
+function frame_of(props: ChartProps, stats: Figures[], width: number, window: Window | null): Frame {
+  const lows = stats.filter((s) => s.n > 0).map((s) => s.low);
+  const highs = stats.filter((s) => s.n > 0).map((s) => s.high);
+  const least = lows.length > 0 ? Math.min(...lows) : 0;
+  const most = highs.length > 0 ? Math.max(...highs) : 1;
+  // Temperatures and clocks are never near 0: their change would be flat.
+  const low = props.unit === "C" || props.unit === "MHz" ? least * 0.95 : Math.min(0, least);
+  const high = props.unit === "ratio" ? Math.max(1, most) : most + (most - low) * 0.08;
+  return { width, height: props.height ?? 130, from: window?.begin ?? 0, to: window?.end ?? props.end, low, high: high > low ? high : low + 1 };
+}
+
+// Ticks of bytes are powers of two apart, else people read 18.6 GiB.
+function value_ticks(frame: Frame, unit: string): number[] {
+  const wanted = Math.max(2, Math.floor((frame.height - kTop - kBottom) / 28));
+  let step = tick_step(frame.high - frame.low, wanted);
+  if (unit === "bytes" || unit === "B/s") {
+    const base = 1024 ** Math.floor(Math.log(Math.max(1, frame.high)) / Math.log(1024));
+    step = tick_step((frame.high - frame.low) / base, wanted) * base;
+  }
+  const out: number[] = [];
+  for (let value = Math.ceil(frame.low / step) * step; value <= frame.high * 1.0001; value += step) out.push(Math.abs(value) < step / 1e6 ? 0 : value);
+  return out;
+}
+
+function paint_lines(context: CanvasRenderingContext2D, props: ChartProps, frame: Frame): void {
+  const room = frame.width - kLeft - kRight;
+  const bottom = frame.height - kBottom;
+  const x = (at: number): number => kLeft + ((at - frame.from) / (frame.to - frame.from)) * room;
+  const y = (value: number): number => bottom - ((value - frame.low) / (frame.high - frame.low)) * (bottom - kTop);
+  context.save();
+  context.beginPath();
+  context.rect(kLeft, 0, room + 1, bottom + 1);
+  context.clip();
+  props.lines.forEach((line, k) => {
+    const colour = line.dash ? theme_colours().soft : palette.value[line.colour ?? k % 8]!;
+    context.strokeStyle = context.fillStyle = colour;
+    context.lineWidth = 1.5;
+    context.setLineDash(line.dash ? [5, 4] : []);
+    const first = Math.max(0, upper_bound(line.at, frame.from) - 1);
+    const last = Math.min(line.at.length, upper_bound(line.at, frame.to) + 1);
+    if (props.points) {
+      for (let i = first; i < last; ++i) {
+        context.beginPath();
+        context.arc(x(line.at[i]!), y(line.value[i]!), 2.5, 0, 7);
+        context.fill();
+      }
+      return;
+    }
+    context.beginPath();
+    let open = false;
+    let begin = 0;
+    let end = 0;
+    const to = (px: number, value: number): void => {
+      if (open) context.lineTo(px, y(value));
+      else {
+        context.moveTo(px, y(value));
+        begin = px;
+      }
+      open = true;
+      end = px;
+    };
+    if (last - first > 2 * room) {
+      const strip = counter_strip(line.at, line.value, frame.from, frame.to, Math.round(room));
+      strip.high.forEach((high, i) => {
+        if (!Number.isFinite(high)) open = false;
+        else {
+          to(kLeft + i, high);
+          if (strip.low[i]! < high) to(kLeft + i, strip.low[i]!);
+        }
+      });
+    } else {
+      for (let i = first; i < last; ++i) {
+        if (Number.isFinite(line.value[i]!)) to(x(line.at[i]!), line.value[i]!);
+        else open = false;
+      }
+    }
+    context.stroke();
+    if (props.lines.length === 1) {
+      context.lineTo(end, bottom);
+      context.lineTo(begin, bottom);
+      context.globalAlpha = 0.14;
+      context.fill();
+      context.globalAlpha = 1;
+    }
+  });
+  context.restore();
+}
+
+function paint_chart(context: CanvasRenderingContext2D, props: ChartProps, frame: Frame, cursor: number | null, drag: Window | null): void {
   const ui = theme_colours();
-  const { unit, lines, end } = props;
+  const room = frame.width - kLeft - kRight;
+  const bottom = frame.height - kBottom;
+  context.clearRect(0, 0, frame.width, frame.height);
+  context.font = "11px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  context.textAlign = "right";
+  for (const value of value_ticks(frame, props.unit)) {
+    const y = Math.round(bottom - ((value - frame.low) / (frame.high - frame.low)) * (bottom - kTop));
+    context.fillStyle = ui.line;
+    context.fillRect(kLeft, y, room, 1);
+    context.fillStyle = ui.soft;
+    context.fillText(format_unit(value, props.unit), kLeft - 8, y);
+  }
+  context.textAlign = "center";
   const index = props.x === "index";
-  const axis = { stroke: ui.soft, grid: { stroke: ui.line, width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif" };
-  return {
-    width,
-    height: props.height ?? 130,
-    padding: [8, 12, 0, 0],
-    legend: { show: false },
-    cursor: { sync: { key: index ? `index-${props.title}` : "time" }, drag: { x: true, y: false }, points: { size: 6 } },
-    scales: {
-      x: { time: false, range: (_u, low, high) => (low === high || high - low >= end * 0.999 ? [0, end] : [low, high]) },
-      y: {
-        range: (_u, low, high) => {
-          const bottom = unit === "C" || unit === "MHz" ? (low ?? 0) * 0.95 : Math.min(0, low ?? 0);
-          const top = unit === "ratio" ? Math.max(1, high ?? 1) : (high ?? 1) * 1.08 || 1;
-          return [bottom, top];
-        },
-      },
-    },
-    axes: [
-      { ...axis, size: 26, space: 70, values: (_u, ticks) => ticks.map((t) => (index ? String(t) : format_tick(t, ticks.length > 1 ? ticks[1]! - ticks[0]! : 1))) },
-      { ...axis, size: 66, space: 26, values: (_u, ticks) => ticks.map((t) => format_unit(t, unit)) },
-    ],
-    series: [
-      {},
-      ...lines.map((line, i) => {
-        const colour = palette.value[line.colour ?? i % 8]!;
-        return {
-          label: line.name,
-          stroke: line.dash ? ui.soft : colour,
-          width: 1.5,
-          ...(line.dash ? { dash: [5, 4] } : lines.length === 1 && !props.points ? { fill: `${colour}22` } : {}),
-          ...(props.points ? { paths: () => null } : {}),
-          points: { show: props.points ?? line.at.length < 3, size: 5, fill: colour },
-          spanGaps: lines.length > 1,
-        } as uPlot.Series;
-      }),
-    ],
-    hooks: {
-      setCursor: [
-        (u) => {
-          const i = u.cursor.idx;
-          if (i === null || i === undefined) {
-            readout("");
-            return;
-          }
-          const at = u.data[0][i] ?? 0;
-          const parts = lines.map((line, k) => {
-            const value = u.data[k + 1]?.[i];
-            return value === null || value === undefined ? "" : `${lines.length > 1 ? `${cut(line.name, 24)} ` : ""}${format_unit(value, unit)}`;
-          });
-          readout(`${index ? `#${at}` : format_ns(at)}  ${parts.filter(Boolean).join("  ")}`);
-        },
-      ],
-    },
+  const step = Math.max(index ? 1 : 0, tick_step(frame.to - frame.from, room / 90));
+  for (let at = Math.ceil(frame.from / step) * step; at <= frame.to; at += step) {
+    const x = Math.round(kLeft + ((at - frame.from) / (frame.to - frame.from)) * room);
+    context.fillStyle = ui.line;
+    context.fillRect(x, kTop, 1, bottom - kTop);
+    context.fillStyle = ui.soft;
+    if (x < frame.width - 16) context.fillText(index ? String(Math.round(at)) : format_tick(at, step), x, bottom + 12);
+  }
+  paint_lines(context, props, frame);
+  const at = (time: number): number => kLeft + ((time - frame.from) / (frame.to - frame.from)) * room;
+  if (cursor !== null && cursor >= frame.from && cursor <= frame.to) {
+    context.fillStyle = ui.soft;
+    context.fillRect(Math.round(at(cursor)), kTop, 1, bottom - kTop);
+  }
+  if (drag) {
+    context.fillStyle = ui.accent;
+    context.globalAlpha = 0.15;
+    context.fillRect(at(drag.begin), kTop, at(drag.end) - at(drag.begin), bottom - kTop);
+    context.globalAlpha = 1;
+  }
+}
+
+// The reading nearest to a moment, as text.
+function read_out(props: ChartProps, at: number): string {
+  const near = (line: Line): number => {
+    const after = upper_bound(line.at, at);
+    const before = after - 1;
+    if (before < 0) return after < line.at.length ? after : -1;
+    return after < line.at.length && line.at[after]! - at < at - line.at[before]! ? after : before;
+  };
+  const parts = props.lines.map((line) => {
+    const i = near(line);
+    return i < 0 ? "" : `${props.lines.length > 1 ? `${cut(line.name, 24)} ` : ""}${format_unit(line.value[i], props.unit)}`;
+  });
+  return `${props.x === "index" ? `#${Math.round(at)}` : format_ns(at)}  ${parts.filter(Boolean).join("  ")}`;
+}
+
+function install(element: HTMLCanvasElement, props: ChartProps, stats: Figures[], say: (text: string) => void): () => void {
+  const own = props.x === "index";
+  const cursor = own ? signal<number | null>(null) : time_cursor;
+  const window = own ? signal<Window | null>(null) : time_window;
+  const drag = signal<Window | null>(null);
+  const width = signal(element.clientWidth);
+  const frame = (): Frame => frame_of(props, stats, width.value, window.value);
+  const paint = (): void => {
+    const now = frame();
+    const ratio = devicePixelRatio || 1;
+    if (now.width < kLeft + kRight + 20) return;
+    if (element.width !== Math.round(now.width * ratio)) element.width = Math.round(now.width * ratio);
+    if (element.height !== Math.round(now.height * ratio)) element.height = Math.round(now.height * ratio);
+    const context = element.getContext("2d")!;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    paint_chart(context, props, now, cursor.value, drag.value);
+  };
+  const stop = effect(() => {
+    void [dark.value, palette.value, printing.value];
+    paint();
+    say(cursor.value === null ? "" : read_out(props, cursor.value));
+  });
+  const watch = new ResizeObserver(() => (width.value = element.clientWidth));
+  watch.observe(element);
+  const time_at = (event: PointerEvent): number => {
+    const now = frame();
+    const x = event.clientX - element.getBoundingClientRect().left;
+    const share = Math.max(0, Math.min(1, (x - kLeft) / (now.width - kLeft - kRight)));
+    return now.from + share * (now.to - now.from);
+  };
+  let from: number | null = null;
+  element.onpointermove = (event) => {
+    const at = time_at(event);
+    cursor.value = at;
+    if (from !== null) drag.value = { begin: Math.min(from, at), end: Math.max(from, at) };
+  };
+  element.onpointerdown = (event) => {
+    from = time_at(event);
+    element.setPointerCapture(event.pointerId);
+  };
+  element.onpointerup = (event) => {
+    const now = frame();
+    const size = drag.value ? drag.value.end - drag.value.begin : 0;
+    if (size > (now.to - now.from) / 50) window.value = drag.value;
+    else if (props.pick && from !== null) props.pick(Math.round(time_at(event)));
+    from = null;
+    drag.value = null;
+  };
+  element.onpointerleave = () => (cursor.value = null);
+  element.ondblclick = () => (window.value = null);
+  return () => {
+    stop();
+    watch.disconnect();
   };
 }
 
 export function Chart(props: ChartProps) {
-  const box = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
   const [said, set_said] = useState("");
   const [table, set_table] = useState(false);
   const stats = useMemo(() => props.lines.map(figures), [props.lines]);
-  useEffect(() => {
-    const element = box.current;
-    if (!element) return;
-    let chart: uPlot | null = null;
-    const stop = effect(() => {
-      void dark.value;
-      void printing.value;
-      chart?.destroy();
-      chart = new uPlot(options(props, Math.max(120, element.clientWidth), set_said), join(props.lines), element);
-      if (props.pick) {
-        const { pick } = props;
-        chart.over.addEventListener("click", () => {
-          if (chart?.cursor.idx != null) pick(chart.cursor.idx);
-        });
-      }
-    });
-    const watch = new ResizeObserver(() => {
-      if (element.clientWidth > 0 && chart && chart.width !== element.clientWidth) chart.setSize({ width: element.clientWidth, height: chart.height });
-    });
-    watch.observe(element);
-    return () => {
-      stop();
-      watch.disconnect();
-      chart?.destroy();
-    };
-  }, [props.lines, props.end, props.unit, table]);
+  useEffect(() => (canvas.current ? install(canvas.current, props, stats, set_said) : undefined), [props.lines, props.end, props.unit, table]);
   const first = stats[0];
   const summary = first && first.n > 0 ? `mean ${format_unit(first.mean, props.unit)}, most ${format_unit(first.high, props.unit)}` : "no readings";
   return (
@@ -196,7 +295,7 @@ export function Chart(props: ChartProps) {
           </table>
         </div>
       ) : (
-        <div ref={box} class="plot" role="img" aria-label={`${cut(props.title, 80)}: ${summary}`} />
+        <canvas ref={canvas} class="plot" style={{ height: `${props.height ?? 130}px` }} role="img" aria-label={`${cut(props.title, 80)}: ${summary}`} title="Drag to zoom, double click for the whole" />
       )}
       {props.lines.length > 1 && !table && (
         <ul class="legend">

@@ -23,8 +23,7 @@ export function verdict(report: Report): string {
   if (busy !== null) parts.push(`the GPU${report.gpus.length > 1 ? "s are" : " is"} busy ${format_ratio(busy)}`);
   const n = report.findings.length;
   parts.push(n === 0 ? "no finding" : n === 1 ? "1 finding" : `${n} findings`);
-  const text = `${parts.join("; ")}.`;
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  return `${parts.join("; ")}.`;
 }
 
 function tiles(page: Page, report: Report) {
@@ -68,7 +67,7 @@ export function quality(report: Report): { good: boolean; text: string }[] {
   }
   for (const note of report.integrity.notes) out.push({ good: false, text: note });
   const slowed = report.telemetry_events.filter((e) => /lost|slowed/.test(e.name)).length;
-  if (slowed > 0) out.push({ good: false, text: `Probes lost a device or slowed down ${slowed} times` });
+  if (slowed > 0) out.push({ good: false, text: `Probes lost a device or slowed down ${slowed === 1 ? "once" : `${slowed} times`}` });
   const probe = number_of(report.recorder["probe_cpu_ns"]);
   if (probe !== null && report.run.wall_ns) out.push({ good: probe < report.run.wall_ns * 0.01, text: `Sampling took ${format_ratio(probe / report.run.wall_ns)} of one core` });
   return out;
