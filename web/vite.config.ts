@@ -34,5 +34,5 @@ function lock_down(): Plugin {
 export default defineConfig({
   plugins: [viteSingleFile({ removeViteModuleLoader: true }), lock_down()],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
-  build: { target: "es2022", modulePreload: false, minify: "terser", terserOptions: { ecma: 2020, module: true, compress: { passes: 3, unsafe_arrows: true, keep_fargs: false } }, emptyOutDir: true, reportCompressedSize: false },
+  build: { target: "es2022", modulePreload: false,  emptyOutDir: true, reportCompressedSize: false },
 });

@@ -3,7 +3,7 @@ const kSpace = "\u202f";
 
 function digits(value: number): string {
   const size = Math.abs(value);
-  if (size >= 100 || Number.isInteger(value)) return Math.round(value).toLocaleString("en-US");
+  if (size >= 100 || Math.abs(size - Math.round(size)) < 1e-3) return Math.round(value).toLocaleString("en-US");
   if (size >= 10) return value.toFixed(1);
   return value.toFixed(2);
 }

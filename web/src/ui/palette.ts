@@ -6,11 +6,11 @@ export const kHues = 8;
 export const kNeutral = 8;
 export const kDim = 9;
 
-export const kLight = ["#3f74b5", "#e3a33b", "#2f8f80", "#c2566b", "#7fbfe6", "#8a5aa8", "#9a9a34", "#6b3d2e", "#a9b0bc", "#dde1e7"];
-export const kDark = ["#6aa3e8", "#f0b95a", "#3fae9c", "#e0798c", "#a5d8f5", "#b08ad0", "#b9b957", "#a8765f", "#5c6574", "#2b323d"];
+export const kLight = ["#4584ca", "#d1b52e", "#45a983", "#b73f63", "#74cad8", "#7a5aa5", "#999f32", "#714b16", "#a9b0bc", "#dde1e7"];
+export const kDark = ["#649cf1", "#febd51", "#25a8b0", "#eb728a", "#b0dcec", "#ad92d4", "#abc071", "#6d5d48", "#5c6574", "#2b323d"];
 
 // Text that stands on the colour: 4.5:1 or more.
-export const ink_on = (hex: string): string => (luminance(hex) > 0.19 ? "#10141a" : "#ffffff");
+export const ink_on = (hex: string): string => (luminance(hex) > 0.179 ? "#000000" : "#ffffff");
 
 export function channels(hex: string): [number, number, number] {
   const value = parseInt(hex.slice(1), 16);

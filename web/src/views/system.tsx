@@ -10,7 +10,6 @@ import { Text } from "../ui/text";
 const kNotices = [
   ["Preact", "MIT", "Jason Miller"],
   ["@preact/signals", "MIT", "Preact Team"],
-  ["fflate", "MIT", "Arjun Barrett"],
 ];
 
 export function SystemView({ page }: { page: Page }) {
