@@ -34,5 +34,5 @@ function lock_down(): Plugin {
 export default defineConfig({
   plugins: [viteSingleFile({ removeViteModuleLoader: true }), lock_down()],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
-  build: { target: "es2022", modulePreload: false,  emptyOutDir: true, reportCompressedSize: false },
+  build: { target: "es2022", cssTarget: ["chrome120", "firefox121", "safari17.4"], modulePreload: false, emptyOutDir: true, reportCompressedSize: false },
 });

@@ -39,22 +39,12 @@ export function shown_values(counter: Counter): Shown {
 }
 
 const kTitles: { [metric: string]: string } = {
-  busy_ratio: "Busy",
   tree_busy_ratio: "Busy, this run",
-  sm_active_ratio: "SM active",
-  tensor_active_ratio: "Tensor pipe",
-  memory_used_bytes: "Memory used",
   tree_memory_bytes: "Memory, this run",
-  power_watts: "Power",
-  temperature_celsius: "Temperature",
   clock_core_mhz: "Core clock",
   cpu_busy_ratio: "CPU busy",
   cpu_ns: "CPU used",
   rss_bytes: "Resident memory",
-  io_read_bytes: "Read from storage",
-  io_write_bytes: "Written to storage",
-  minor_faults: "Minor page faults",
-  major_faults: "Major page faults",
   load_1m: "Load, 1 min",
 };
 

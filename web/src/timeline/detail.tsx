@@ -30,7 +30,7 @@ function SpanDetail({ page }: { page: Page }) {
     <section class="detail" aria-label="Selected span">
       <header>
         <i class="swatch" style={{ background: colour_of(name) }} />
-        <h3><Text text={name} length={160} /></h3>
+        <h2><Text text={name} length={160} /></h2>
         <span class="tag">{page.kinds[span.name]}</span>
         {said.map((word) => <span key={word} class="tag bad">{word}</span>)}
         <span class="spring" />
@@ -68,7 +68,7 @@ function RangeDetail({ page }: { page: Page }) {
   return (
     <section class="detail" aria-label="Statistics of the range">
       <header>
-        <h3>{format_ns(length)} from {format_ns(window.begin)}</h3>
+        <h2>{format_ns(length)} from {format_ns(window.begin)}</h2>
         <span class="spring" />
         <button onClick={() => set_view(window.begin, window.end)}>Fit</button>
         <button onClick={() => (range.value = null)}>Clear</button>
@@ -96,7 +96,7 @@ function Marks() {
   if (marks.value.length === 0) return null;
   return (
     <section class="detail" aria-label="Marks">
-      <header><h3>Marks</h3><small>kept in the address of this page</small></header>
+      <header><h2>Marks</h2><small>kept in the address of this page</small></header>
       <ul class="marks">
         {marks.value.map((mark, i) => (
           <li key={i}>

@@ -1,6 +1,6 @@
 // The timeline: labels beside a canvas that scrolls with them, and the panel for what is selected.
 import { computed, effect, signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 import { cut, format_ns, format_unit } from "../data/format";
 import type { Page } from "../data/page";
@@ -148,6 +148,7 @@ function install(page: Page, canvas: HTMLCanvasElement, scroller: HTMLElement): 
     drawn.last_ms = performance.now() - begin;
     if (++drawn.count === 1) performance.mark("genscope:first-draw");
     canvas.dataset["drawn"] = String(drawn.count);
+    canvas.dataset["ms"] = drawn.last_ms.toFixed(2);
   };
   const stop = effect(() => {
     void [view.value, scroll.value, size.value, layout.value, palette.value, dark.value, wanted_names.value];
@@ -162,6 +163,9 @@ function install(page: Page, canvas: HTMLCanvasElement, scroller: HTMLElement): 
   const watch = new ResizeObserver(measure);
   watch.observe(scroller);
   measure();
+  // The first picture does not wait for a frame either.
+  cancelAnimationFrame(frame);
+  paint();
 
   const on_scroll = (): void => void (scroll.value = scroller.scrollTop);
   const place = (event: MouseEvent): { x: number; y: number } => {
@@ -266,7 +270,7 @@ function reveal(scroller: HTMLElement): () => void {
 export function Timeline({ page }: { page: Page }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const scroller = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!canvas.current || !scroller.current) return;
     const undo = [install(page, canvas.current, scroller.current), reveal(scroller.current)];
     return () => undo.forEach((f) => f());

@@ -1,6 +1,6 @@
 // Files made here from what the page holds; nothing leaves the machine.
 import { format_count } from "../data/format";
-import { chrome_trace, samples_csv, spans_csv, speedscope, stages_csv } from "../data/export";
+import { chrome_trace, samples_csv, spans_csv, stages_csv } from "../data/export";
 import type { Page } from "../data/page";
 import { Section } from "../ui/parts";
 
@@ -31,8 +31,7 @@ function files(page: Page): File[] {
     { name: "genscope-stages.csv", type: "text/csv", title: "Stages, CSV", text: "the table of Stages", parts: () => [stages_csv(page)] },
     { name: "genscope-spans.csv", type: "text/csv", title: "Spans, CSV", text: `${spans} spans of this page`, parts: () => spans_csv(page) },
     { name: "genscope-samples.csv", type: "text/csv", title: "Readings, CSV", text: `${format_count(page.counters.length)} series`, parts: () => samples_csv(page) },
-    { name: "genscope-trace.json", type: "application/json", title: "Chrome trace, JSON", text: "opens in Perfetto", parts: () => chrome_trace(page) },
-    { name: "genscope.speedscope.json", type: "application/json", title: "speedscope", text: "opens in speedscope", parts: () => speedscope(page) },
+    { name: "genscope-trace.json", type: "application/json", title: "Chrome trace, JSON", text: "opens in Perfetto and speedscope", parts: () => chrome_trace(page) },
   ];
 }
 

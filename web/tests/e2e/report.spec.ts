@@ -87,7 +87,7 @@ test("EveryKeyDoesWhatTheHelpSays", async ({ page }) => {
   await expect(page.locator(".hits")).toHaveText("1 of 2");
   await page.keyboard.press("N");
   await expect(page.locator(".hits")).toHaveText("2 of 2");
-  await expect(page.locator(".detail h3").first()).toHaveText("vae_decode");
+  await expect(page.locator(".detail h2").first()).toHaveText("vae_decode");
   await page.keyboard.press("Escape");
   await expect(page.locator("#search")).toHaveValue("");
   // Go to, help, theme, tabs.
@@ -143,7 +143,7 @@ test("WheelZoomsDragMovesShiftDragMeasures", async ({ page }) => {
   await page.keyboard.press("Escape");
   await page.keyboard.press("0");
   await page.mouse.click(x, box.y + 24 + 26 + 5 + 18 + 8);
-  await expect(page.locator(".detail h3").first()).toHaveText("denoise");
+  await expect(page.locator(".detail h2").first()).toHaveText("denoise");
   await page.mouse.dblclick(x, box.y + 24 + 26 + 5 + 18 + 8);
   const fitted = (await view_of(page))!;
   expect(fitted[1] - fitted[0]).toBeLessThan(12e9);
@@ -165,7 +165,7 @@ test("FindingsMoveTheTimeline", async ({ page }) => {
   await open(page, demo, "#tab=findings");
   await page.getByRole("button", { name: "Show in the timeline" }).nth(1).click();
   await expect(page.locator("#tab-timeline")).toHaveAttribute("aria-selected", "true");
-  await expect(page.locator(".detail h3").first()).toHaveText("load_model");
+  await expect(page.locator(".detail h2").first()).toHaveText("load_model");
   await expect(page.locator("#search")).toHaveValue("load_model");
   expect((await view_of(page))![1]).toBeLessThan(4e9);
 });
@@ -175,7 +175,7 @@ test("AddressRestoresTheView", async ({ page }) => {
   await open(page, demo, hash);
   await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
   await expect(page.locator("#search")).toHaveValue("step");
-  await expect(page.locator(".detail h3").first()).toHaveText("denoise");
+  await expect(page.locator(".detail h2").first()).toHaveText("denoise");
   await expect(page.locator(".lane-label.pinned")).toHaveCount(1);
   await expect(page.getByLabel("Note", { exact: true })).toHaveValue("a note");
   expect(await view_of(page)).toEqual([3e9, 4e9]);
@@ -203,7 +203,7 @@ test("DownloadsAreMadeHere", async ({ page }) => {
     await button.click();
     names.push((await waiting).suggestedFilename());
   }
-  expect(names).toEqual(["genscope-report.json", "genscope-stages.csv", "genscope-spans.csv", "genscope-samples.csv", "genscope-trace.json", "genscope.speedscope.json"]);
+  expect(names).toEqual(["genscope-report.json", "genscope-stages.csv", "genscope-spans.csv", "genscope-samples.csv", "genscope-trace.json"]);
   expect(trouble).toEqual([]);
 });
 
