@@ -11,7 +11,7 @@ import { Dialogs } from "../ui/dialog";
 import { handle_key } from "../ui/keys";
 import { Bar, Empty, Section, Severity } from "../ui/parts";
 import { palette } from "../ui/state";
-import { Table } from "../ui/table";
+import { figure, said, Table } from "../ui/table";
 import { connect, type LiveSeries, type LiveState } from "./client";
 
 const shown = signal<LiveState | null>(null);
@@ -108,10 +108,10 @@ export function Live() {
                     rows={[...state.steps].reverse()}
                     most={8}
                     columns={[
-                      { key: "index", title: "#", value: (s) => s.index, show: (s) => format_count(s.index) },
-                      { key: "name", title: "Name", text: true, value: (s) => s.name, show: (s) => cut(s.name, 40) },
-                      { key: "duration", title: "Duration", value: (s) => s.duration_ns, show: (s) => format_ns(s.duration_ns) },
-                      { key: "at", title: "At", value: (s) => s.at_ns, show: (s) => format_ns(s.at_ns) },
+                      figure("index", "#", format_count),
+                      said("name", "Name", 40),
+                      figure("duration_ns", "Duration", format_ns),
+                      figure("at_ns", "At", format_ns),
                     ]}
                   />
                 )}

@@ -7,6 +7,7 @@ import { counter_strip } from "../data/density";
 import { cut, format_ns, format_tick, format_unit, tick_step } from "../data/format";
 import { upper_bound } from "../data/search";
 import { dark, palette, printing, type Window } from "./state";
+import { Table } from "./table";
 import { theme_colours } from "./theme";
 
 export interface Line {
@@ -82,7 +83,7 @@ function frame_of(props: ChartProps, stats: Figures[], width: number, window: Wi
 
 // Ticks of bytes are powers of two apart, else people read 18.6 GiB.
 function value_ticks(frame: Frame, unit: string): number[] {
-  const wanted = Math.max(2, Math.floor((frame.height - kTop - kBottom) / 28));
+  const wanted = Math.max(3, (frame.height - kTop - kBottom) / 22);
   let step = tick_step(frame.high - frame.low, wanted);
   if (unit === "bytes" || unit === "B/s") {
     const base = 1024 ** Math.floor(Math.log(Math.max(1, frame.high)) / Math.log(1024));
@@ -284,16 +285,15 @@ export function Chart(props: ChartProps) {
         <button class="ghost" aria-pressed={table} onClick={() => set_table(!table)}>{table ? "chart" : "table"}</button>
       </figcaption>
       {table ? (
-        <div class="table-box" tabIndex={0} role="region" aria-label={`${cut(props.title, 80)} in figures`}>
-          <table>
-            <thead><tr><th scope="col" class="text">Series</th><th scope="col">Readings</th><th scope="col">Least</th><th scope="col">Mean</th><th scope="col">Most</th></tr></thead>
-            <tbody>
-              {props.lines.map((line, i) => (
-                <tr key={line.name}><th scope="row" class="text">{cut(line.name, 60)}</th><td>{stats[i]!.n}</td><td>{format_unit(stats[i]!.low, props.unit)}</td><td>{format_unit(stats[i]!.mean, props.unit)}</td><td>{format_unit(stats[i]!.high, props.unit)}</td></tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          caption={`${cut(props.title, 80)} in figures`}
+          rows={props.lines.map((line, i) => ({ line, ...stats[i]! }))}
+          columns={[
+            { key: "name", title: "Series", text: true, value: (r) => r.line.name, show: (r) => cut(r.line.name, 60) },
+            { key: "n", title: "Readings", value: (r) => r.n },
+            ...(["low", "mean", "high"] as const).map((key, i) => ({ key, title: ["Least", "Mean", "Most"][i]!, value: (r: Figures) => r[key], show: (r: Figures) => format_unit(r[key], props.unit) })),
+          ]}
+        />
       ) : (
         <canvas ref={canvas} class="plot" style={{ height: `${props.height ?? 130}px` }} role="img" aria-label={`${cut(props.title, 80)}: ${summary}`} title="Drag to zoom, double click for the whole" />
       )}

@@ -2,6 +2,8 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 
+import { cut, format_count } from "../data/format";
+import { number_of, text_of } from "../data/report";
 import { printing } from "./state";
 
 export interface Column<T> {
@@ -21,6 +23,22 @@ export interface TableProps<T> {
   current?: (row: T) => boolean;
   pick?: (row: T) => void;
 }
+
+// Columns of rows that are JSON: a text, a number.
+type Fields = { [key: string]: unknown };
+export const said = <T,>(key: string, title: string, most = 60): Column<T> => ({
+  key,
+  title,
+  text: true,
+  value: (r) => text_of((r as Fields)[key]),
+  show: (r) => cut(text_of((r as Fields)[key]) || "–", most),
+});
+export const figure = <T,>(key: string, title: string, format: (value: number | null) => string = format_count): Column<T> => ({
+  key,
+  title,
+  value: (r) => number_of((r as Fields)[key]),
+  show: (r) => format(number_of((r as Fields)[key])),
+});
 
 export function sorted<T>(rows: T[], column: Column<T> | undefined, down: boolean): T[] {
   if (!column) return rows;

@@ -8,8 +8,10 @@ import { Text } from "../ui/text";
 
 const kSigns: { [change: string]: string } = { faster: "▼ faster", slower: "▲ slower", same: "= same", inconclusive: "? undecided", appeared: "+ new", vanished: "− gone" };
 
-function Change({ change }: { change: string }) {
-  return <span class={`tag change ${/^[a-z]+$/.test(change) ? change : ""}`}>{kSigns[change] ?? cut(change, 20)}</span>;
+// Bytes and joules are not fast: they are less or more.
+function Change({ change, unit = "ns" }: { change: string; unit?: string }) {
+  const sign = kSigns[change] ?? cut(change, 20);
+  return <span class={`tag change ${/^[a-z]+$/.test(change) ? change : ""}`}>{unit === "ns" ? sign : sign.replace("faster", "less").replace("slower", "more")}</span>;
 }
 
 // The change with its 95 % interval on an axis of factors, 1 in the middle.
@@ -77,7 +79,7 @@ export function CompareView({ page }: { page: Page }) {
               { key: "after", title: "After", value: (r) => r.after, show: (r) => <>{format_unit(r.after, r.unit)}{r.after_count > 1 && <small> × {format_count(r.after_count)}</small>}</> },
               { key: "percent", title: "Change", value: (r) => r.percent, show: (r) => (r.percent === null ? "–" : `${r.percent > 0 ? "+" : "\u2212"}${Math.abs(r.percent).toFixed(Math.abs(r.percent) < 10 ? 1 : 0)}\u202f%`) },
               { key: "factor", title: "Less ← 95 % → more", text: true, value: (r) => r.factor, show: (r) => <Interval row={r.factor !== null && r.factor > 0 ? { ...r, factor: 1 / r.factor, factor_low: r.factor_high === null ? null : 1 / r.factor_high, factor_high: r.factor_low === null ? null : 1 / r.factor_low } : r} noise={noise} /> },
-              { key: "change", title: "Verdict", text: true, value: (r) => r.change, show: (r) => <Change change={r.change} /> },
+              { key: "change", title: "Verdict", text: true, value: (r) => r.change, show: (r) => <Change change={r.change} unit={r.unit} /> },
             ]}
           />
         )}

@@ -8,7 +8,7 @@ import type { Page } from "../data/page";
 import { Empty, Section } from "../ui/parts";
 import { ink_on } from "../ui/palette";
 import { colours, dark, palette, printing, query, tab } from "../ui/state";
-import { Table } from "../ui/table";
+import { figure, Table } from "../ui/table";
 import { theme_colours } from "../ui/theme";
 
 const kBox = 20;
@@ -168,10 +168,10 @@ export function FlameView({ page }: { page: Page }) {
           current={(r) => r.name === centre}
           columns={[
             { key: "name", title: "Name", text: true, value: (r) => page.names[r.name] ?? "", show: (r) => <><i class="swatch" style={{ background: palette.value[colours.value[r.name]!]! }} />{cut(page.names[r.name] ?? "", 80)}</> },
-            { key: "self", title: "Self", value: (r) => r.self, show: (r) => format_ns(r.self) },
+            figure("self", "Self", format_ns),
             { key: "share", title: "Of all", value: (r) => r.self, show: (r) => format_ratio(r.self / (flame.total[0] || 1)) },
-            { key: "total", title: "Total", value: (r) => r.total, show: (r) => format_ns(r.total) },
-            { key: "count", title: "Count", value: (r) => r.count, show: (r) => format_count(r.count) },
+            figure("total", "Total", format_ns),
+            figure("count", "Count", format_count),
           ]}
         />
       </Section>

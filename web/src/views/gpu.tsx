@@ -3,7 +3,7 @@ import { cut, format_bytes, format_ns, format_ratio, format_unit } from "../data
 import type { Page } from "../data/page";
 import { number_of, objects, text_of, type Gpu } from "../data/report";
 import { Empty, Section, Tile } from "../ui/parts";
-import { Table } from "../ui/table";
+import { figure, said, Table } from "../ui/table";
 import { Charts, type Wanted } from "./series";
 
 const kCharts: Wanted[] = [
@@ -17,7 +17,6 @@ const kCharts: Wanted[] = [
   { title: "Link", metrics: ["link_receive_bytes", "link_send_bytes"] },
 ];
 
-// Bits of throttle_reasons that hold the clock down against its will; docs/metrics.md.
 function GpuCard({ page, gpu, place }: { page: Page; gpu: Gpu; place: number }) {
   const get = (key: string): number | null => number_of(gpu[key]);
   const causes = objects(page.report!.resources["throttling"]).filter((t) => text_of(t["gpu"]) === gpu.id);
@@ -27,7 +26,7 @@ function GpuCard({ page, gpu, place }: { page: Page; gpu: Gpu; place: number }) 
     ["Memory, peak", format_bytes(get("memory_peak_bytes")), `of ${format_bytes(get("memory_total_bytes"))}`],
     ["This run, peak", format_bytes(get("tree_memory_peak_bytes")), undefined],
     ["Power", format_unit(get("power_mean_watts"), "W"), `most ${format_unit(get("power_max_watts"), "W")}`],
-    ["Power over limit", format_ratio(load), "a truer load than busy"],
+    ["Power of its limit", format_ratio(load), undefined],
     ["Energy", format_unit(get("energy_joules"), "J"), text_of((gpu["energy"] as { method?: unknown } | undefined)?.method) || undefined],
     ["Temperature, most", format_unit(get("temperature_max_celsius"), "C"), undefined],
     ["Core clock", format_unit(get("clock_core_mean_mhz"), "MHz"), undefined],
@@ -67,12 +66,12 @@ export function GpuView({ page }: { page: Page }) {
           <Table
             caption="Kernels by total time"
             rows={kernels}
-            initial="total"
+            initial="total_ns"
             columns={[
-              { key: "name", title: "Kernel", text: true, value: (k) => text_of(k["name"]), show: (k) => cut(text_of(k["name"]), 90) },
+              said("name", "Kernel", 90),
               { key: "stage", title: "Stage", text: true, value: (k) => text_of(k["stage"]), show: (k) => cut(text_of(k["stage"]) || "outside", 40) },
-              { key: "count", title: "Count", value: (k) => number_of(k["count"]) },
-              { key: "total", title: "Total", value: (k) => number_of(k["total_ns"]), show: (k) => format_ns(number_of(k["total_ns"])) },
+              figure("count", "Count"),
+              figure("total_ns", "Total", format_ns),
             ]}
           />
         </Section>

@@ -3,7 +3,7 @@ import { cut, format_bytes, format_count, format_ns, format_ratio } from "../dat
 import type { Page } from "../data/page";
 import { number_of, text_of } from "../data/report";
 import { Empty, Facts, Section, type Fact } from "../ui/parts";
-import { Table } from "../ui/table";
+import { figure, said, Table } from "../ui/table";
 import { Charts, type Wanted } from "./series";
 
 const kTree: Wanted[] = [
@@ -54,15 +54,15 @@ export function HostView({ page }: { page: Page }) {
           <Table
             caption="Processes"
             rows={report.processes}
-            initial="cpu"
+            initial="cpu_ns"
             most={10}
             columns={[
               { key: "pid", title: "pid", text: true, value: (p) => number_of(p["pid"]) },
-              { key: "name", title: "Name", text: true, value: (p) => text_of(p["name"]), show: (p) => cut(text_of(p["name"]) || "–", 60) },
-              { key: "entity", title: "Seen in", text: true, value: (p) => text_of(p["entity"]), show: (p) => cut(text_of(p["entity"]), 40) },
-              { key: "cpu", title: "CPU time", value: (p) => number_of(p["cpu_ns"]), show: (p) => format_ns(number_of(p["cpu_ns"])) },
-              { key: "rss", title: "Resident", value: (p) => number_of(p["peak_rss_bytes"]), show: (p) => format_bytes(number_of(p["peak_rss_bytes"])) },
-              { key: "gpu", title: "GPU memory", value: (p) => number_of(p["peak_gpu_memory_bytes"]), show: (p) => format_bytes(number_of(p["peak_gpu_memory_bytes"])) },
+              said("name", "Name", 60),
+              said("entity", "Seen in", 40),
+              figure("cpu_ns", "CPU time", format_ns),
+              figure("peak_rss_bytes", "Resident", format_bytes),
+              figure("peak_gpu_memory_bytes", "GPU memory", format_bytes),
             ]}
           />
         )}

@@ -8,7 +8,7 @@ import { counter_values } from "../timeline/draw";
 import { Chart, type Line } from "../ui/chart";
 import { Section, Stack } from "../ui/parts";
 import { palette } from "../ui/state";
-import { Table } from "../ui/table";
+import { figure, said, Table } from "../ui/table";
 
 const kMetrics = ["rss_bytes", "tree_memory_bytes", "memory_used_bytes", "allocator_reserved_bytes", "allocator_allocated_bytes"];
 
@@ -63,14 +63,14 @@ export function MemoryView({ page }: { page: Page }) {
             caption="Growth of memory"
             rows={growth}
             columns={[
-              { key: "what", title: "Where", text: true, value: (g) => text_of(g["what"]), show: (g) => cut(text_of(g["what"]), 60) },
+              said("what", "Where", 60),
               { key: "leak", title: "Verdict", text: true, value: (g) => (g["leak"] === true ? 1 : 0), show: (g) => (g["leak"] === true ? <span class="tag bad">▲ grows</span> : <span class="tag">✓ steady</span>) },
               { key: "rate", title: "Rate", value: (g) => slope(g, "value"), show: (g) => format_unit(slope(g, "value"), "B/s") },
               { key: "low", title: "95 %, low", value: (g) => slope(g, "low"), show: (g) => format_unit(slope(g, "low"), "B/s") },
               { key: "high", title: "95 %, high", value: (g) => slope(g, "high"), show: (g) => format_unit(slope(g, "high"), "B/s") },
-              { key: "ratio", title: "In all", value: (g) => number_of(g["growth_ratio"]), show: (g) => format_ratio(number_of(g["growth_ratio"])) },
-              { key: "samples", title: "Readings", value: (g) => number_of(g["samples"]) },
-              { key: "stage", title: "Mostly in", text: true, value: (g) => text_of(g["stage"]), show: (g) => cut(text_of(g["stage"]) || "–", 40) },
+              figure("growth_ratio", "In all", format_ratio),
+              figure("samples", "Readings"),
+              said("stage", "Mostly in", 40),
             ]}
           />
         </Section>

@@ -7,7 +7,7 @@ import { rank_table } from "../data/ranks";
 import { number_of, objects, text_of } from "../data/report";
 import { Empty, Section } from "../ui/parts";
 import { query, tab } from "../ui/state";
-import { Table } from "../ui/table";
+import { figure, said, Table } from "../ui/table";
 
 // Blue under the median, orange over it: apart for every kind of sight; the figure stands inside.
 function shade(ratio: number): { background: string } {
@@ -55,12 +55,12 @@ export function RanksView({ page }: { page: Page }) {
             caption="Stragglers"
             rows={stragglers}
             columns={[
-              { key: "rank", title: "Rank", text: true, value: (s) => text_of(s["rank"]), show: (s) => cut(text_of(s["rank"]), 30) },
+              said("rank", "Rank", 30),
               { key: "role", title: "Role", text: true, value: (s) => text_of(s["role"]), show: (s) => <span class="tag">{cut(text_of(s["role"]), 20)}</span> },
-              { key: "value", title: "Its time", value: (s) => number_of(s["value"]), show: (s) => format_unit(number_of(s["value"]), "s") },
-              { key: "median", title: "Median", value: (s) => number_of(s["median"]), show: (s) => format_unit(number_of(s["median"]), "s") },
+              figure("value", "Its time", (v) => format_unit(v, "s")),
+              figure("median", "Median", (v) => format_unit(v, "s")),
               { key: "impact", title: "Over it", value: (s) => over(s), show: (s) => format_ratio(over(s)) },
-              { key: "why", title: "Why", text: true, value: (s) => text_of(s["why"]), show: (s) => cut(text_of(s["why"]), 300) },
+              said("why", "Why", 300),
             ]}
           />
         )}
@@ -71,10 +71,10 @@ export function RanksView({ page }: { page: Page }) {
             caption="Clock offsets"
             rows={clocks}
             columns={[
-              { key: "rank", title: "Rank", text: true, value: (c) => text_of(c["rank"]), show: (c) => cut(text_of(c["rank"]), 30) },
-              { key: "offset", title: "Offset", value: (c) => number_of(c["offset_seconds"]), show: (c) => format_unit(number_of(c["offset_seconds"]), "s") },
+              said("rank", "Rank", 30),
+              figure("offset_seconds", "Offset", (v) => format_unit(v, "s")),
               { key: "error", title: "Error, 95 %", value: (c) => number_of(c["error_seconds"]), show: (c) => `± ${format_unit(number_of(c["error_seconds"]), "s")}` },
-              { key: "method", title: "By", text: true, value: (c) => text_of(c["method"]), show: (c) => cut(text_of(c["method"]), 40) },
+              said("method", "By", 40),
             ]}
           />
         </Section>

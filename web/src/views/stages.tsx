@@ -69,17 +69,20 @@ export function Histogram({ values, colour }: { values: Float64Array; colour: st
   );
 }
 
+function show_span(series: Series, i: number): void {
+  if (i >= series.at.length) return;
+  select({ track: series.track[i]!, lane: series.lane[i]!, place: series.place[i]! });
+  fit_selection();
+  tab.value = "timeline";
+}
+
 function StageDetail({ page, row }: { page: Page; row: Stage }) {
   const name = page.names.findIndex((n, i) => n === row.name && page.kinds[i] === row.kind);
   const id = name >= 0 ? name : page.names.indexOf(row.name);
   const values = useMemo(() => (id >= 0 ? durations_of(page, id) : new Float64Array(0)), [page, id]);
   const series = useMemo(() => series_of(page, (n) => n === id), [page, id]);
   const lines = useMemo(() => [{ name: row.name, at: Float64Array.from(series.at, (_, i) => i), value: series.duration, colour: 0 }], [series]);
-  const show = (i: number): void => {
-    select({ track: series.track[i]!, lane: series.lane[i]!, place: series.place[i]! });
-    fit_selection();
-    tab.value = "timeline";
-  };
+  const show = (i: number): void => show_span(series, i);
   return (
     <Section title={cut(row.name, 100)} note={`${format_count(row.count)} spans of kind ${cut(row.kind, 20)}`}>
       {values.length === 0 ? (
@@ -108,12 +111,7 @@ function Steps({ page }: { page: Page }) {
   const trend = steps["trend"] ?? steps["trend_percent_per_100"];
   const slope = typeof trend === "object" && trend !== null && !Array.isArray(trend) ? number_of(trend["value"]) : number_of(trend);
   const outliers = objects(steps["outliers"]);
-  const show = (i: number): void => {
-    const k = i + skip;
-    select({ track: series.track[k]!, lane: series.lane[k]!, place: series.place[k]! });
-    fit_selection();
-    tab.value = "timeline";
-  };
+  const show = (i: number): void => show_span(series, i);
   return (
     <Section title="Steps" note={`${format_count(number_of(steps["count"]) ?? series.at.length)} steps; first ${format_ns(number_of(steps["first_ns"]))}, median of the rest ${format_ns(number_of(steps["rest_p50_ns"]))}`}>
       {warmup > 0 && (
@@ -123,7 +121,7 @@ function Steps({ page }: { page: Page }) {
       {(slope !== null || outliers.length > 0) && (
         <p class="hint">
           {slope !== null && `Trend: ${slope > 0 ? "+" : ""}${slope.toFixed(2)} % per 100 steps. `}
-          {outliers.length > 0 && `${outliers.length} outliers: `}
+          {outliers.length > 0 && `Outliers: `}
           {outliers.slice(0, 8).map((o) => `#${number_of(o["index"]) ?? "?"} (${format_ns(number_of(o["duration_ns"]))}, ${number_of(o["ratio"])?.toFixed(1) ?? "?"} ×)`).join(", ")}
         </p>
       )}

@@ -4,7 +4,7 @@ import type { Page } from "../data/page";
 import { number_of, text_of } from "../data/report";
 import { Empty, Facts, Section } from "../ui/parts";
 import { set_view, tab } from "../ui/state";
-import { Table } from "../ui/table";
+import { figure, said, Table } from "../ui/table";
 import { Text } from "../ui/text";
 
 const kNotices = [
@@ -60,14 +60,14 @@ export function SystemView({ page }: { page: Page }) {
         <Table
           caption="Threads"
           rows={report.threads}
-          initial="busy"
+          initial="busy_ns"
           most={12}
           columns={[
-            { key: "name", title: "Name", text: true, value: (t) => t.name, show: (t) => cut(t.name || "–", 60) },
+            said("name", "Name", 60),
             { key: "pid", title: "pid", value: (t) => t.pid, show: (t) => t.pid },
             { key: "tid", title: "tid", value: (t) => t.tid, show: (t) => t.tid ?? "–" },
-            { key: "spans", title: "Spans", value: (t) => t.spans, show: (t) => format_count(t.spans) },
-            { key: "busy", title: "Busy", value: (t) => t.busy_ns, show: (t) => format_ns(t.busy_ns) },
+            figure("spans", "Spans", format_count),
+            figure("busy_ns", "Busy", format_ns),
             { key: "dropped", title: "Dropped", value: (t) => t.dropped_spans + t.dropped_records, show: (t) => format_count(t.dropped_spans + t.dropped_records) },
           ]}
         />
@@ -82,8 +82,8 @@ export function SystemView({ page }: { page: Page }) {
             most={12}
             columns={[
               { key: "at", title: "At", value: (e) => e.at_ns, show: (e) => <button class="ghost link" onClick={() => { tab.value = "timeline"; set_view(e.at_ns - page.end_ns / 40, e.at_ns + page.end_ns / 40); }}>{format_ns(e.at_ns)}</button> },
-              { key: "name", title: "What", text: true, value: (e) => e.name, show: (e) => cut(e.name, 60) },
-              { key: "entity", title: "Where", text: true, value: (e) => e.entity, show: (e) => cut(e.entity, 60) },
+              said("name", "What", 60),
+              said("entity", "Where", 60),
               { key: "detail", title: "Detail", text: true, value: (e) => e.detail, show: (e) => <Text text={text_of(e.detail)} length={160} /> },
             ]}
           />
