@@ -11,6 +11,13 @@ export interface Shown {
   unit: string;
 }
 
+// Seconds: a tenth of the usual time between two readings.
+function shortest_interval(at: Float64Array): number {
+  if (at.length < 3) return 0;
+  const apart = Float64Array.from({ length: at.length - 1 }, (_, i) => at[i + 1]! - at[i]!).sort();
+  return apart[apart.length >> 1]! / 1e10;
+}
+
 export function shown_values(counter: Counter): Shown {
   const metric = counter.metric ?? "";
   const unit = unit_of(metric) || counter.unit;
@@ -18,12 +25,14 @@ export function shown_values(counter: Counter): Shown {
   const n = Math.max(0, counter.at.length - 1);
   const at = new Float64Array(n);
   const value = new Float64Array(n);
+  const shortest = shortest_interval(counter.at);
   for (let i = 0; i < n; ++i) {
     const seconds = (counter.at[i + 1]! - counter.at[i]!) / 1e9;
     const grown = counter.value[i + 1]! - counter.value[i]!;
     at[i] = counter.at[i + 1]!;
-    // A counter that falls was reset: nothing is known of that stretch.
-    value[i] = seconds > 0 && grown >= 0 ? grown / seconds : NaN;
+    // A counter that falls was reset: nothing is known of that stretch. Nor of two readings at nearly
+    // one moment, as at the begin of a run.
+    value[i] = seconds > shortest && grown >= 0 ? grown / seconds : NaN;
   }
   switch (unit) {
     case "ns":

@@ -1,13 +1,10 @@
 // What happened, in words; then the figures that most people come for.
 import { cut, format_bytes, format_count, format_ns, format_ratio, format_unit } from "../data/format";
+import { owned_ns } from "../data/owned";
 import type { Page } from "../data/page";
-import { number_of, objects, text_of, type Report, type Stage } from "../data/report";
+import { number_of, objects, text_of, type Report } from "../data/report";
 import { Empty, Section, Severity, Stack, Tile } from "../ui/parts";
 import { colour_of, palette, stage, tab } from "../ui/state";
-
-export function top_stages(report: Report): Stage[] {
-  return report.stages.filter((s) => s.kind === "stage" || s.kind === "load").sort((a, b) => b.self_ns - a.self_ns);
-}
 
 export function gpu_busy(report: Report): number | null {
   const known = report.gpus.map((gpu) => number_of(gpu["busy_mean_ratio"])).filter((v): v is number => v !== null);
@@ -75,25 +72,25 @@ export function quality(report: Report): { good: boolean; text: string }[] {
 
 export function SummaryView({ page }: { page: Page }) {
   const report = page.report!;
-  const stages = top_stages(report);
+  const stages = [...owned_ns(page)].map(([name, ns]) => ({ name, ns: Math.max(0, ns) })).sort((a, b) => b.ns - a.ns);
   const wall = report.run.wall_ns ?? page.end_ns;
-  const total = stages.reduce((sum, s) => sum + Math.max(0, s.self_ns), 0);
+  const total = stages.reduce((sum, s) => sum + s.ns, 0);
   const scale = Math.max(total, wall);
-  const shares = stages.slice(0, 8).map((s) => ({ name: s.name, share: s.self_ns / scale, colour: colour_of(s.name), text: format_ratio(s.self_ns / wall) }));
-  const rest = stages.slice(8).reduce((sum, s) => sum + s.self_ns, 0);
+  const shares = stages.slice(0, 8).map((s) => ({ name: s.name, share: s.ns / scale, colour: colour_of(s.name), text: format_ratio(s.ns / wall) }));
+  const rest = stages.slice(8).reduce((sum, s) => sum + s.ns, 0);
   if (rest > 0) shares.push({ name: `${stages.length - 8} more`, share: rest / scale, colour: palette.value[8]!, text: format_ratio(rest / wall) });
   if (total < wall * 0.995 && stages.length > 0) shares.push({ name: "outside stages", share: (wall - total) / scale, colour: palette.value[9]!, text: format_ratio((wall - total) / wall) });
   return (
     <div class="summary">
       <p class="verdict">{verdict(report)}</p>
       <dl class="tiles">{tiles(page, report).map((tile) => <Tile key={tile.label} {...tile} />)}</dl>
-      <Section title="Where the time goes" note="self time of stages, as shares of the wall time">
+      <Section title="Where the time goes" note="time of each stage without other stages inside it, of the wall time">
         {shares.length === 0 ? (
           <Empty>No stages were marked. Mark them with genscope::stage() to see where the time goes.</Empty>
         ) : (
           <Stack
             shares={shares}
-            label="Stages by self time"
+            label="Stages by their own time"
             pick={(name) => {
               if (stages.some((s) => s.name === name)) stage.value = name;
               tab.value = "stages";

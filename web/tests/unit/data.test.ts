@@ -5,6 +5,7 @@ import { chrome_trace, csv_cell, samples_csv, spans_csv, stages_csv } from "../.
 import { fold, place_boxes, sandwich } from "../../src/data/flame";
 import { cut, format_bytes, format_ns, format_ratio, format_tick, parse_time, tick_step, visible } from "../../src/data/format";
 import { finding_target } from "../../src/data/links";
+import { owned_ns } from "../../src/data/owned";
 import { read_page, type Page } from "../../src/data/page";
 import { rank_table } from "../../src/data/ranks";
 import { shown_values } from "../../src/data/rates";
@@ -263,5 +264,31 @@ describe("Live", () => {
     const thin = thin_old({ entity: "", metric: "", unit: "", at, value }, at[at.length - 1]!);
     expect(thin.at.length).toBeLessThan(8000);
     expect(Math.max(...thin.value)).toBe(99);
+  });
+});
+
+describe("Owned", () => {
+  it("AStageOwnsWhatItSpendsInStepsAndNotInOtherStages", () => {
+    const page = page_of(
+      [
+        { begin: 0, duration: 100, name: 0, lane: 0 },
+        { begin: 10, duration: 80, name: 1, lane: 1 },
+        { begin: 20, duration: 30, name: 2, lane: 2 },
+        { begin: 60, duration: 10, name: 0, lane: 2 },
+      ],
+      ["outer", "step", "inner"],
+      ["stage", "step", "load"],
+    );
+    expect([...owned_ns(page)].sort()).toEqual([["inner", 30], ["outer", 70]]);
+  });
+});
+
+describe("Rates", () => {
+  it("TwoReadingsAtNearlyOneMomentGiveNone", () => {
+    const at = Float64Array.from([0, 1, 100e6, 200e6, 300e6, 400e6]);
+    const value = Float64Array.from([0, 1e6, 51e6, 101e6, 151e6, 201e6]);
+    const shown = shown_values({ id: 0, name: "tree/cpu_ns", entity: "tree", metric: "cpu_ns", unit: "ns", pid: 1, at, value });
+    expect(shown.value[0]).toBeNaN();
+    expect(shown.value[1]).toBeCloseTo(0.5);
   });
 });
