@@ -1,0 +1,34 @@
+// From the text of the inert element to bytes: base64, then gzip. Browsers do both; older ones by hand.
+import { PageError } from "./container";
+import { gunzip_plain } from "./inflate";
+
+interface Base64Bytes {
+  fromBase64?: (text: string) => Uint8Array<ArrayBuffer>;
+}
+
+export function from_base64(text: string): Uint8Array<ArrayBuffer> {
+  const native = (Uint8Array as unknown as Base64Bytes).fromBase64;
+  try {
+    if (native) return native.call(Uint8Array, text);
+    const binary = atob(text);
+    const out = new Uint8Array(binary.length);
+    for (let i = 0; i < binary.length; ++i) out[i] = binary.charCodeAt(i);
+    return out;
+  } catch {
+    throw new PageError("the data are not base64: the file was changed or cut");
+  }
+}
+
+export async function gunzip(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  try {
+    if (typeof DecompressionStream === "undefined") return gunzip_plain(bytes);
+    const stream = new Response(bytes).body?.pipeThrough(new DecompressionStream("gzip"));
+    return new Uint8Array(await new Response(stream).arrayBuffer());
+  } catch {
+    throw new PageError("the data cannot be decompressed: the file was changed or cut");
+  }
+}
+
+export async function load_bytes(text: string): Promise<Uint8Array> {
+  return gunzip(from_base64(text.trim()));
+}

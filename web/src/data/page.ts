@@ -1,0 +1,290 @@
+// A page in memory: the header checked, the columns of each track as rows that can be drawn.
+//
+// A row is one lane of a track: spans sorted by begin that do not overlap. Times are ns since the
+// run's begin as doubles, exact up to 2^53 (104 days).
+import { is_object, PageError, read_column, read_container, type Json, type JsonObject, type Values } from "./container";
+import { as_report, type CompareDoc, type Report } from "./report";
+
+export interface Row {
+  begin: Float64Array;
+  end: Float64Array;
+  name: Uint16Array | Uint32Array;
+  index: Uint32Array; // of the span in its track
+}
+
+export interface Level {
+  bucket_ns: number;
+  count: Uint32Array;
+  busy: Uint16Array;
+}
+export interface Summarised {
+  spans: number;
+  below_ns: number;
+  levels: Level[];
+}
+
+export interface Track {
+  id: number;
+  pid: number | null;
+  tid: number | null;
+  rank: number | null;
+  process: string;
+  name: string;
+  device: boolean;
+  spans: number;
+  rows: Row[];
+  flags: Uint8Array;
+  args: Map<number, JsonObject>;
+  summarised: Summarised | null;
+}
+
+export interface Counter {
+  id: number;
+  name: string;
+  entity: string | null;
+  metric: string | null;
+  unit: string;
+  pid: number | null;
+  at: Float64Array;
+  value: Float64Array;
+}
+
+export interface Events {
+  at: Float64Array;
+  name: Uint32Array;
+  track: Uint32Array;
+  args: Map<number, JsonObject>;
+}
+
+export interface Limits {
+  spans: number;
+  spans_kept: number;
+  args_cut: number;
+  events_cut: number;
+  points_cut: number;
+}
+
+export interface Page {
+  mode: "report" | "compare" | "trend";
+  report: Report | null;
+  compare: CompareDoc | null;
+  names: string[];
+  kinds: string[];
+  tracks: Track[];
+  events: Events;
+  counters: Counter[];
+  limits: Limits | null;
+  end_ns: number; // of the run, and of all that is in the page
+}
+
+export const kFailed = 1;
+export const kUnfinished = 2;
+export const kDetached = 4;
+export const kClipped = 8;
+
+const text = (value: Json | undefined): string => (typeof value === "string" ? value : "");
+const text_or_null = (value: Json | undefined): string | null => (typeof value === "string" ? value : null);
+const integer_or_null = (value: Json | undefined): number | null => (Number.isSafeInteger(value) ? (value as number) : null);
+const list = (value: Json | undefined, where: string): Json[] => {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) throw new PageError(`${where} is not an array`);
+  return value;
+};
+
+function far_values(value: Json | undefined, n: number, where: string): [number, number][] {
+  return list(value, where).map((entry) => {
+    const i = Array.isArray(entry) ? entry[0] : null;
+    const ns = Array.isArray(entry) ? entry[1] : null;
+    if (!Number.isSafeInteger(i) || (i as number) < 0 || (i as number) >= n || typeof ns !== "number" || !(ns >= 0)) {
+      throw new PageError(`${where} holds a pair that makes no sense`);
+    }
+    return [i as number, ns];
+  });
+}
+
+function args_of(value: Json | undefined, where: string): Map<number, JsonObject> {
+  const out = new Map<number, JsonObject>();
+  for (const entry of list(value, where)) {
+    const i = Array.isArray(entry) ? entry[0] : null;
+    const args = Array.isArray(entry) ? entry[1] : null;
+    if (Number.isSafeInteger(i) && is_object(args ?? null)) out.set(i as number, args as JsonObject);
+  }
+  return out;
+}
+
+function same_length(where: string, n: number, ...columns: Values[]): void {
+  if (columns.some((column) => column.length !== n)) throw new PageError(`the columns of ${where} differ in length`);
+}
+
+function read_rows(
+  delta: Uint32Array,
+  duration: Uint32Array,
+  begin_far: [number, number][],
+  duration_far: [number, number][],
+  names: Uint16Array | Uint32Array,
+  lanes: Uint8Array,
+): Row[] {
+  const n = delta.length;
+  const sizes = new Uint32Array(256);
+  for (let i = 0; i < n; ++i) ++sizes[lanes[i]!]!;
+  let rows_needed = 0;
+  for (let lane = 0; lane < 256; ++lane) if (sizes[lane]! > 0) rows_needed = lane + 1;
+  const make = names instanceof Uint16Array ? Uint16Array : Uint32Array;
+  const rows: Row[] = [];
+  for (let lane = 0; lane < rows_needed; ++lane) {
+    const size = sizes[lane]!;
+    rows.push({
+      begin: new Float64Array(size),
+      end: new Float64Array(size),
+      name: new make(size),
+      index: new Uint32Array(size),
+    });
+  }
+  const far = new Map(begin_far);
+  const far_duration = new Map(duration_far);
+  const filled = new Uint32Array(256);
+  let at = 0;
+  for (let i = 0; i < n; ++i) {
+    at += delta[i]!;
+    if (far.size > 0) at += far.get(i) ?? 0;
+    let length = duration[i]!;
+    if (far_duration.size > 0) length += far_duration.get(i) ?? 0;
+    const lane = lanes[i]!;
+    const row = rows[lane]!;
+    const place = filled[lane]!++;
+    row.begin[place] = at;
+    row.end[place] = at + length;
+    row.name[place] = names[i]!;
+    row.index[place] = i;
+  }
+  return rows;
+}
+
+function read_summarised(blobs: Uint8Array, value: Json | undefined, where: string): Summarised | null {
+  if (!is_object(value)) return null;
+  const levels = list(value["levels"], `${where}.levels`).map((level, i) => {
+    if (!is_object(level)) throw new PageError(`${where}.levels[${i}] is not an object`);
+    const bucket_ns = Number(level["bucket_ns"]);
+    if (!(bucket_ns > 0)) throw new PageError(`${where}.levels[${i}] has no bucket_ns`);
+    const count = read_column(blobs, level["count"], `${where}.count`, ["u32"]) as Uint32Array;
+    const busy = read_column(blobs, level["busy"], `${where}.busy`, ["u16"]) as Uint16Array;
+    same_length(where, count.length, busy);
+    return { bucket_ns, count, busy };
+  });
+  levels.sort((a, b) => a.bucket_ns - b.bucket_ns);
+  return { spans: Number(value["spans"] ?? 0), below_ns: Number(value["below_ns"] ?? 0), levels };
+}
+
+function read_track(blobs: Uint8Array, value: Json, id: number, names: number): Track {
+  const where = `tracks[${id}]`;
+  if (!is_object(value)) throw new PageError(`${where} is not an object`);
+  const delta = read_column(blobs, value["begin"], `${where}.begin`, ["u32"]) as Uint32Array;
+  const duration = read_column(blobs, value["duration"], `${where}.duration`, ["u32"]) as Uint32Array;
+  const name = read_column(blobs, value["name_id"], `${where}.name_id`, ["u16", "u32"]) as Uint16Array | Uint32Array;
+  const lane = read_column(blobs, value["lane"], `${where}.lane`, ["u8"]) as Uint8Array;
+  const flags = read_column(blobs, value["flags"], `${where}.flags`, ["u8"]) as Uint8Array;
+  const n = delta.length;
+  same_length(where, n, duration, name, lane, flags);
+  for (let i = 0; i < n; ++i) {
+    if (name[i]! >= names) throw new PageError(`${where} names a span that has no name`);
+  }
+  return {
+    id,
+    pid: integer_or_null(value["pid"]),
+    tid: integer_or_null(value["tid"]),
+    rank: integer_or_null(value["rank"]),
+    process: text(value["process"]),
+    name: text(value["name"]),
+    device: value["device"] === true,
+    spans: n,
+    rows: read_rows(
+      delta,
+      duration,
+      far_values(value["begin_far"], n, `${where}.begin_far`),
+      far_values(value["duration_far"], n, `${where}.duration_far`),
+      name,
+      lane,
+    ),
+    flags,
+    args: args_of(value["args"], `${where}.args`),
+    summarised: read_summarised(blobs, value["summarised"], `${where}.summarised`),
+  };
+}
+
+function read_events(blobs: Uint8Array, value: Json | undefined): Events {
+  if (!is_object(value)) {
+    return { at: new Float64Array(0), name: new Uint32Array(0), track: new Uint32Array(0), args: new Map() };
+  }
+  const at = read_column(blobs, value["at"], "events.at", ["f64"]) as Float64Array;
+  const name = read_column(blobs, value["name_id"], "events.name_id", ["u32"]) as Uint32Array;
+  const track = read_column(blobs, value["track"], "events.track", ["u32"]) as Uint32Array;
+  same_length("events", at.length, name, track);
+  return { at, name, track, args: args_of(value["args"], "events.args") };
+}
+
+function read_counter(blobs: Uint8Array, value: Json, id: number): Counter {
+  const where = `counters[${id}]`;
+  if (!is_object(value)) throw new PageError(`${where} is not an object`);
+  const at = read_column(blobs, value["at"], `${where}.at`, ["f64"]) as Float64Array;
+  const values = read_column(blobs, value["value"], `${where}.value`, ["f64"]) as Float64Array;
+  same_length(where, at.length, values);
+  return {
+    id,
+    name: text(value["name"]),
+    entity: text_or_null(value["entity"]),
+    metric: text_or_null(value["metric"]),
+    unit: text(value["unit"]),
+    pid: integer_or_null(value["pid"]),
+    at,
+    value: values,
+  };
+}
+
+function read_limits(value: Json | undefined): Limits | null {
+  if (!is_object(value)) return null;
+  const number = (key: string): number => (typeof value[key] === "number" ? value[key] : 0);
+  return {
+    spans: number("spans"),
+    spans_kept: number("spans_kept"),
+    args_cut: number("args_cut"),
+    events_cut: number("events_cut"),
+    points_cut: number("points_cut"),
+  };
+}
+
+function last_moment(page: Page): number {
+  let end = page.report?.run?.wall_ns ?? 0;
+  for (const track of page.tracks) {
+    for (const row of track.rows) {
+      // Begins are sorted and spans do not overlap; of lane 255 they may.
+      for (let i = Math.max(0, row.end.length - 64); i < row.end.length; ++i) end = Math.max(end, row.end[i]!);
+    }
+  }
+  for (const counter of page.counters) end = Math.max(end, counter.at[counter.at.length - 1] ?? 0);
+  return Number.isFinite(end) && end > 0 ? end : 1;
+}
+
+export function read_page(bytes: Uint8Array): Page {
+  const { header, blobs } = read_container(bytes);
+  const mode = header["mode"];
+  if (mode !== "report" && mode !== "compare" && mode !== "trend") throw new PageError("the data have a mode that this page does not know");
+  const names = list(header["names"], "names").map((name) => (typeof name === "string" ? name : String(name)));
+  const kinds = list(header["kinds"], "kinds");
+  const report = header["report"];
+  const page: Page = {
+    mode,
+    report: is_object(report) ? as_report(report) : null,
+    compare: is_object(header["compare"]) ? (header["compare"] as unknown as CompareDoc) : null,
+    names,
+    kinds: names.map((_, i) => text(kinds[i]) || "none"),
+    tracks: list(header["tracks"], "tracks").map((track, i) => read_track(blobs, track, i, names.length)),
+    events: read_events(blobs, header["events"]),
+    counters: list(header["counters"], "counters").map((counter, i) => read_counter(blobs, counter, i)),
+    limits: read_limits(header["limits"]),
+    end_ns: 1,
+  };
+  if (page.mode === "report" && !page.report) throw new PageError("the data hold no report");
+  if (page.mode === "compare" && !page.compare) throw new PageError("the data hold no comparison");
+  page.end_ns = last_moment(page);
+  return page;
+}

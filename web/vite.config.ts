@@ -1,0 +1,38 @@
+import { createHash } from "node:crypto";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { defineConfig, type Plugin } from "vite";
+import { viteSingleFile } from "vite-plugin-singlefile";
+
+const sha256 = (text: string): string => `'sha256-${createHash("sha256").update(text, "utf8").digest("base64")}'`;
+
+// One file that says, by hash, which script and style may run: nothing that a trace holds can.
+function lock_down(): Plugin {
+  const places = (html: string, tag: string): string =>
+    [...html.matchAll(new RegExp(`<${tag}(?![^>]*x-genscope)[^>]*>([\\s\\S]*?)</${tag}>`, "g"))]
+      .map((match) => sha256(match[1] ?? ""))
+      .join(" ");
+  return {
+    name: "genscope-csp",
+    enforce: "post",
+    closeBundle() {
+      const html = readFileSync("dist/index.html", "utf8").replaceAll(" crossorigin", "");
+      const policy = [
+        "default-src 'none'",
+        `script-src ${places(html, "script")}`,
+        `style-src ${places(html, "style")}`,
+        "img-src data: blob:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+      ].join("; ");
+      writeFileSync("dist/genscope.html", html.replace("__CSP__", () => policy));
+      rmSync("dist/index.html");
+    },
+  };
+}
+
+export default defineConfig({
+  plugins: [viteSingleFile({ removeViteModuleLoader: true }), lock_down()],
+  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  build: { target: "es2022", cssTarget: ["chrome120", "firefox121", "safari17.4"], modulePreload: false, emptyOutDir: true, reportCompressedSize: false },
+});
