@@ -15,8 +15,10 @@ if(MODE STREQUAL "installed")
   run(${CMAKE_COMMAND} --install "${GENSCOPE_BINARY_DIR}" --prefix "${work}/prefix")
   list(APPEND arguments -D CMAKE_PREFIX_PATH=${work}/prefix)
 else()
-  # Kept between runs, and through the compiler cache: it compiles the whole library.
-  list(APPEND arguments -D GENSCOPE_SOURCE_DIR=${GENSCOPE_SOURCE_DIR})
+  # Kept between runs, and through the compiler cache: it compiles the whole library, the quickest
+  # way, for what counts here is that it can be embedded.
+  list(APPEND arguments -D GENSCOPE_SOURCE_DIR=${GENSCOPE_SOURCE_DIR}
+       -D CMAKE_BUILD_TYPE=Debug -D CMAKE_CXX_FLAGS_DEBUG=-O0 -D CMAKE_C_FLAGS_DEBUG=-O0)
   if(LAUNCHER)
     list(APPEND arguments -D CMAKE_C_COMPILER_LAUNCHER=${LAUNCHER}
          -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER})
