@@ -49,11 +49,14 @@ function(genscope_gtest_headers target)
     file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/gtest_headers.cc" CONTENT "int main() {}\n")
     add_executable(gtest_headers "${PROJECT_BINARY_DIR}/gtest_headers.cc")
     genscope_defaults(gtest_headers)
+    target_compile_options(gtest_headers PRIVATE -O0)
     target_link_libraries(gtest_headers PRIVATE GTest::gmock)
     target_precompile_headers(gtest_headers PRIVATE
       <gmock/gmock.h> <gtest/gtest.h> <algorithm> <array> <filesystem> <fstream> <functional> <map>
       <optional> <span> <sstream> <string> <string_view> <vector>)
   endif()
+  # What is tested is optimized; the tests themselves compile in half the time without.
+  target_compile_options(${target} PRIVATE -O0)
   target_precompile_headers(${target} REUSE_FROM gtest_headers)
 endfunction()
 
