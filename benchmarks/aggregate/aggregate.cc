@@ -3,8 +3,6 @@
 //
 // Each measurement is a child of its own, so that its peak memory is its alone; time is CPU time,
 // on one core, because the machine is shared. The folder of n ranks is one run of n trace files.
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -19,6 +17,7 @@
 #include <genscope/report.h>
 #include <genscope/store.h>
 
+#include "harness/child.h"
 #include "harness/measure.h"
 #include "harness/table.h"
 
@@ -26,28 +25,6 @@ namespace {
 
 using namespace bench;
 namespace fs = std::filesystem;
-
-struct Spent {
-  double cpu_seconds = 0;
-  double peak_bytes = 0;
-  bool worked = false;
-};
-
-Spent in_child(const std::function<bool()>& body) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(body() ? 0 : 1);
-  int status = 0;
-  rusage usage{};
-  ::wait4(child, &status, 0, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
-  };
-  Spent cost;
-  cost.cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
-  cost.peak_bytes = static_cast<double>(usage.ru_maxrss) * 1024;
-  cost.worked = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  return cost;
-}
 
 class RankWriter {
  public:

@@ -1,40 +1,16 @@
 // bench_analyze_spans: what the analysis, the facts and the rules cost for runs of a million and of
 // ten million spans, in CPU time of one core and in memory per span.
-#include <malloc.h>
-
 #include <cstdio>
 #include <cstdlib>
-#include <new>
 #include <string>
 
 #include <genscope/advise.h>
 #include <genscope/analyze.h>
 #include <genscope/trace.h>
 
+#include "counted_new.h"
 #include "harness/measure.h"
 #include "harness/table.h"
-
-namespace {
-
-// Bytes that operator new has handed out and not got back, and the most there were.
-std::size_t held_bytes = 0, peak_bytes = 0;
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-  void* const block = std::malloc(size);
-  if (block == nullptr) throw std::bad_alloc();
-  held_bytes += malloc_usable_size(block);
-  peak_bytes = std::max(peak_bytes, held_bytes);
-  return block;
-}
-
-void operator delete(void* block) noexcept {
-  if (block != nullptr) held_bytes -= malloc_usable_size(block);
-  std::free(block);
-}
-
-void operator delete(void* block, std::size_t) noexcept { operator delete(block); }
 
 namespace {
 

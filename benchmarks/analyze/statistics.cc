@@ -1,41 +1,17 @@
 // bench_analyze: CPU time of the shared statistics, median of the repetitions, and the peak of what
 // they allocate: the promise is that no figure needs memory quadratic in its samples.
-#include <malloc.h>
-
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
-#include <new>
 #include <string>
 #include <vector>
 
 #include <genscope/statistics.h>
 
+#include "counted_new.h"
 #include "harness/measure.h"
 #include "harness/table.h"
-
-namespace {
-
-// Bytes that operator new has handed out and not got back, and the most there were.
-std::size_t held_bytes = 0, peak_bytes = 0;
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-  void* const block = std::malloc(size);
-  if (block == nullptr) throw std::bad_alloc();
-  held_bytes += malloc_usable_size(block);
-  peak_bytes = std::max(peak_bytes, held_bytes);
-  return block;
-}
-
-void operator delete(void* block) noexcept {
-  if (block != nullptr) held_bytes -= malloc_usable_size(block);
-  std::free(block);
-}
-
-void operator delete(void* block, std::size_t) noexcept { operator delete(block); }
 
 namespace {
 

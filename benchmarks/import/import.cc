@@ -2,8 +2,6 @@
 //
 // Each measurement is a child of its own, so that its peak memory is its alone; rates are of CPU
 // time, on one core, because the machine is shared.
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -13,6 +11,7 @@
 
 #include <genscope/store.h>
 
+#include "harness/child.h"
 #include "harness/measure.h"
 #include "harness/table.h"
 #include "kineto_file.h"
@@ -20,28 +19,6 @@
 namespace {
 
 using namespace bench;
-
-struct Spent {
-  double cpu_seconds = 0;
-  double peak_bytes = 0;
-  bool worked = false;
-};
-
-Spent in_child(const std::function<bool()>& body) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(body() ? 0 : 1);
-  int status = 0;
-  rusage usage{};
-  ::wait4(child, &status, 0, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
-  };
-  Spent cost;
-  cost.cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
-  cost.peak_bytes = static_cast<double>(usage.ru_maxrss) * 1024;
-  cost.worked = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  return cost;
-}
 
 bool import(const std::string& path, const std::string& written) {
   const auto imported = genscope::import_chrome_trace(path);

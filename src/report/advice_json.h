@@ -1,13 +1,11 @@
 // Findings as JSON, for advice_json() and for reports that hold them.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include <genscope/advise.h>
 
-namespace genscope::report {
+#include "report/json_values.h"
 
-using Json = nlohmann::ordered_json;
+namespace genscope::report {
 
 // The `findings` of docs/rules.md.
 Json findings_json(const Advice& advice);

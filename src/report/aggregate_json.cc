@@ -3,15 +3,13 @@
 
 #include <genscope/report.h>
 
+#include "report/json_values.h"
+
 namespace genscope {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
+using report::Json;
+using report::or_null;
 
 Json across_json(const std::vector<AcrossRanks>& rows) {
   Json out = Json::array();

@@ -7,16 +7,13 @@
 #include <genscope/report.h>
 
 #include "report/compare_tables.h"
+#include "report/json_values.h"
 
 namespace genscope {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
+using report::Json;
+using report::or_null;
 
 Json run_json(const ComparedRun& run) {
   const auto text = [](const std::string& t) { return t.empty() ? Json(nullptr) : Json(t); };

@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "report/json_values.h"
+
 namespace genscope::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // An object of the report, whose nulls have reasons.
 class Object {
@@ -39,11 +39,6 @@ class Object {
 Json missing(const char* key, const char* reason, Json& absent) {
   absent[key] = reason;
   return nullptr;
-}
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
 }
 
 Json trend_json(const std::optional<Slope>& trend, Json& absent) {

@@ -11,6 +11,7 @@
 #include "report/advice_json.h"
 #include "report/format.h"
 #include "report/generation_json.h"
+#include "report/json_values.h"
 #include "report/resources_json.h"
 #include "report/telemetry_json.h"
 
@@ -18,13 +19,8 @@ namespace genscope {
 namespace {
 
 using report::Json;
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+using report::or_null;
+using report::text_or_null;
 
 // Builds the report and, beside it, the reason for whatever is null in it.
 class JsonReport {

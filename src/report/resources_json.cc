@@ -3,16 +3,10 @@
 #include <cmath>
 #include <string>
 
+#include "report/json_values.h"
+
 namespace genscope::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 Json figure_json(const UseFigure& figure) {
   return {

@@ -59,8 +59,6 @@ void add_energy(Json& out, const EntityRow& row, const std::string& where, Json&
   out["energy_joules"] = out["energy"]["joules"];
 }
 
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
 Json gpu_json(const EntityRow& gpu, std::size_t index, Json& absent) {
   const std::string where = "gpus[" + std::to_string(index) + "]";
   Figures figures(gpu, where, absent);

@@ -1,13 +1,11 @@
 // The parts of `genscope.report/1` that come from samples.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include <genscope/analyze.h>
 
-namespace genscope::report {
+#include "report/json_values.h"
 
-using Json = nlohmann::ordered_json;
+namespace genscope::report {
 
 // Each adds to `absent` the reason for whatever is null in what it returns.
 Json process_json(const Analysis& analysis, bool any_process, Json& absent);

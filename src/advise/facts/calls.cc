@@ -7,8 +7,6 @@
 namespace genscope::advice {
 namespace {
 
-constexpr double kOutlier = 2.5;
-
 // Place of the step around a span among `steps`, or kNone.
 std::uint32_t step_of(const Trace& trace, std::uint32_t span,
                       const std::vector<std::uint32_t>& place) {
@@ -28,7 +26,8 @@ void shape_facts(const Trace& trace, const Steps& steps, const std::vector<std::
     if (last && *last != *shape) {
       changes += 1;
       const std::uint32_t step = step_of(trace, i, place);
-      if (step != kNone && median_ms && steps.ms[step] > kOutlier * *median_ms) slow += 1;
+      if (step != kNone && median_ms && steps.ms[step] > StepSummary::kOutlierRatio * *median_ms)
+        slow += 1;
     }
     last = std::move(shape);
   }
