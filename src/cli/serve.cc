@@ -34,7 +34,7 @@ class Serve final : public Command {
     options.footer(
         std::string("Prints the address to open. What is shown is read from the run directories;\n"
                     "the programs that record are not touched. /metrics is for Prometheus, the\n"
-                    "rest of the interface is described in docs/openapi.yaml. Ctrl-C or TERM ends\n"
+                    "rest of the interface is described in docs/openapi.json. Ctrl-C or TERM ends\n"
                     "it, after what is being answered.\n\n"
                     "Examples:\n"
                     "  genscope serve\n"

@@ -17,7 +17,7 @@
 
 namespace genscope::serve {
 
-// `tick` of docs/openapi.yaml: one line of JSON.
+// `tick` of docs/openapi.json: one line of JSON.
 std::string tick_json(const RunEntry& run, const Progress& progress, std::int64_t now_unix_ns,
                       std::int64_t now_monotonic_ns);
 

@@ -1,4 +1,4 @@
-// The routes: docs/openapi.yaml.
+// The routes: docs/openapi.json.
 #pragma once
 
 #include <chrono>
