@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <genscope/error.h>
@@ -144,6 +145,10 @@ struct Progress {
     std::string last_stage;              // that finished last, and how long it took
     double last_stage_seconds = 0;
     std::uint64_t lost_spans = 0;
+    std::optional<int> rank;
+    std::vector<double> last_steps;  // seconds of the steps that finished last, newest last; 32
+    // The latest value of each counter, samples of probes among them ("<entity>/<metric>"); 4,096.
+    std::vector<std::pair<std::string, double>> values;
   };
   std::vector<Process> processes;  // those that record; oldest first
 };

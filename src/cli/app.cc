@@ -120,6 +120,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   commands.push_back(make_top());
   commands.push_back(make_doctor());
   commands.push_back(make_inspect());
+  commands.push_back(make_serve());
   commands.push_back(make_predict());
   commands.push_back(make_probe_child());
   return commands;

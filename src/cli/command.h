@@ -43,6 +43,7 @@ std::unique_ptr<Command> make_demo();
 std::unique_ptr<Command> make_top();
 std::unique_ptr<Command> make_doctor();
 std::unique_ptr<Command> make_inspect();
+std::unique_ptr<Command> make_serve();
 std::unique_ptr<Command> make_predict();
 std::unique_ptr<Command> make_probe_child();  // hidden: for genscope itself
 

@@ -1,6 +1,7 @@
 #include "store/activity.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "genscope/internal/word.h"
 
@@ -20,6 +21,7 @@ namespace {
 constexpr std::size_t kMaxOpen = 1 << 16;
 // How far a step looks for its stages.
 constexpr std::size_t kMaxAround = 256;
+constexpr std::size_t kMaxCounters = 4096;
 
 bool is_stage(SpanKind kind) {
   return kind == SpanKind::stage || kind == SpanKind::load || kind == SpanKind::request ||
@@ -149,6 +151,9 @@ void Activity::record(Lane& lane, std::uint64_t id, std::uint64_t word,
     case Op::wide_arg:
       if (lane.owner != 0) argument(lane.owner, word, payload);
       break;
+    case Op::counter:
+      count(field_of(word), std::bit_cast<double>(payload[0]));
+      break;
     case Op::rebase:
       lane.base = payload[0];
       break;
@@ -157,6 +162,16 @@ void Activity::record(Lane& lane, std::uint64_t id, std::uint64_t word,
       break;
     default:
       break;
+  }
+}
+
+void Activity::count(std::uint32_t site, double value) {
+  const auto it = values_.find(site);
+  if (it != values_.end()) {
+    it->second = value;
+  } else if (values_.size() < kMaxCounters) {
+    values_.emplace(site, value);
+    sites_[site];  // looks its name up now, while it can be found
   }
 }
 
@@ -208,7 +223,11 @@ void Activity::end_by_id(std::uint64_t id, std::uint64_t tick) {
 
 void Activity::finish(const trace::OpenSpan& span, std::uint64_t parent, std::uint64_t end_tick) {
   const SpanKind kind = sites_[span.site].kind;
-  if (kind == SpanKind::step) finish_step(parent, duration_ns(span.begin_tick, end_tick));
+  if (kind == SpanKind::step) {
+    const std::int64_t ns = duration_ns(span.begin_tick, end_tick);
+    step_ns_[steps_++ % step_ns_.size()] = ns;
+    finish_step(parent, ns);
+  }
   if (is_stage(kind) && (last_ns_ < 0 || end_tick >= last_end_tick_)) {
     last_site_ = span.site;
     last_end_tick_ = end_tick;
@@ -376,6 +395,19 @@ void Activity::describe_last(Progress::Process& out) const {
   if (last_ns_ < 0) return;
   out.last_stage = sites_.known(last_site_).name;
   out.last_stage_seconds = static_cast<double>(last_ns_) * 1e-9;
+}
+
+void Activity::describe_values(Progress::Process& out) const {
+  const std::uint64_t kept = std::min<std::uint64_t>(steps_, step_ns_.size());
+  for (std::uint64_t i = steps_ - kept; i < steps_; ++i) {
+    out.last_steps.push_back(static_cast<double>(step_ns_[i % step_ns_.size()]) * 1e-9);
+  }
+  for (const auto& [site, value] : values_) {
+    if (const std::string& name = sites_.known(site).name; !name.empty()) {
+      out.values.emplace_back(name, value);
+    }
+  }
+  std::sort(out.values.begin(), out.values.end());
 }
 
 }  // namespace genscope::store

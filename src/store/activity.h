@@ -36,6 +36,7 @@ class Activity {
   // The innermost open stage and its steps; the one that finished last.
   void describe_open(Progress::Process& out) const;
   void describe_last(Progress::Process& out) const;
+  void describe_values(Progress::Process& out) const;
   std::uint64_t lost_spans() const noexcept { return lost_spans_; }
 
  private:
@@ -68,6 +69,7 @@ class Activity {
   void words(Lane& lane, const Chunk& chunk, std::span<const std::uint64_t> content);
   void record(Lane& lane, std::uint64_t id, std::uint64_t word,
               std::span<const std::uint64_t> payload);
+  void count(std::uint32_t site, double value);
   void push(Lane& lane, const trace::OpenSpan& span);
   void begin(std::uint64_t id, std::uint64_t tick, std::uint32_t site);
   void end(Lane& lane, std::uint32_t tag, std::uint64_t tick);
@@ -99,6 +101,9 @@ class Activity {
   std::uint64_t last_end_tick_ = 0;
   std::int64_t last_ns_ = -1;  // none yet
   std::uint64_t lost_spans_ = 0;
+  std::array<std::int64_t, 32> step_ns_{};  // of the steps that finished last, in a ring
+  std::uint64_t steps_ = 0;
+  std::unordered_map<std::uint32_t, double> values_;  // latest, by counter
 };
 
 }  // namespace genscope::store

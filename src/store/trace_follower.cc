@@ -118,6 +118,7 @@ void TraceFollower::identify(std::span<const std::byte> payload) {
   header_.started.monotonic_ns = json.integer("started_monotonic_ns");
   header_.started.realtime_ns = json.integer("started_unix_ns");
   header_.ticks_per_second = json.number("ticks_per_second", 1e9);
+  if (json.has("rank")) header_.rank = static_cast<int>(json.integer("rank"));
   latest_ = header_.started;
   clock_ = ClockMap({header_.started}, header_.ticks_per_second);
 }
@@ -241,6 +242,8 @@ Progress::Process TraceFollower::progress() const {
   out.alive = !closed_ && (in_use_ || header_.host != this_host());
   if (!closed_) activity_.describe_open(out);
   activity_.describe_last(out);
+  activity_.describe_values(out);
+  out.rank = header_.rank;
   out.lost_spans = lost_spans_ + activity_.lost_spans() + (closed_ ? 0 : live_lost_spans_);
   return out;
 }

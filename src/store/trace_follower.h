@@ -44,6 +44,7 @@ class TraceFollower {
     std::string host;
     std::string live;
     std::uint32_t pid = 0;
+    std::optional<int> rank;
     base::ClockSnapshot started;
     double ticks_per_second = 1e9;
   };

@@ -1,0 +1,32 @@
+// The runs of a folder, found by name: a name from outside is only ever compared with what is
+// there, so that no path can be asked for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <genscope/trace.h>
+
+namespace genscope::serve {
+
+struct RunEntry {
+  std::string id;  // name of its directory
+  std::string path;
+  std::string name;  // of the session or command
+  std::int64_t started_unix_ns = 0;
+  std::optional<int> exit_code;
+  bool in_progress = false;
+  std::uint64_t traces = 0, bytes = 0;
+};
+
+// Newest first. `folder` holds runs, or is one itself. What cannot be read is left out.
+std::vector<RunEntry> list_runs(const std::string& folder);
+std::optional<RunEntry> find_run(const std::string& folder, std::string_view id);
+
+// `genscope.runs/1`.
+std::string runs_json(const std::vector<RunEntry>& runs);
+
+}  // namespace genscope::serve

@@ -1,0 +1,155 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "serve/alerts.h"
+#include "serve/guard.h"
+#include "serve/live.h"
+#include "serve/metrics.h"
+#include "serve/runs.h"
+#include "serve/url.h"
+#include "testing/temp_dir.h"
+
+namespace genscope::serve {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::Pair;
+
+TEST(Url, PathAndQueryAreDecoded) {
+  const auto target = parse_target("/runs/a%20b?token=x%2Fy&flag&z=1+2&z=9#part");
+  ASSERT_TRUE(target);
+  EXPECT_EQ(target->path, "/runs/a b");
+  EXPECT_THAT(target->query, ElementsAre(Pair("flag", ""), Pair("token", "x/y"), Pair("z", "1 2")));
+}
+
+TEST(Url, WhatIsMalformedIsRefused) {
+  for (const char* const text :
+       {"", "x", "http://h/", "/%", "/%4", "/%zz", "/a%00", "/a\n", "/?a=%1"}) {
+    EXPECT_FALSE(parse_target(text)) << text;
+  }
+}
+
+TEST(Url, NumbersOfEvents) {
+  EXPECT_EQ(parse_number("17"), 17u);
+  for (const char* const text : {"", "-1", "1x", "99999999999999999999999"}) {
+    EXPECT_EQ(parse_number(text), 0u) << text;
+  }
+}
+
+HttpRequest request(const std::string& path, std::map<std::string, std::string> headers,
+                    std::map<std::string, std::string> query = {}) {
+  headers.emplace("host", "127.0.0.1:80");
+  return {"GET", path, std::move(query), std::move(headers)};
+}
+
+TEST(Guard, TokenByHeaderQueryOrCookie) {
+  const Guard guard("secret", "127.0.0.1");
+  EXPECT_TRUE(guard.refuse(request("/", {})));
+  EXPECT_FALSE(guard.refuse(request("/healthz", {})));
+  EXPECT_FALSE(guard.refuse(request("/", {{"authorization", "Bearer secret"}})));
+  EXPECT_FALSE(guard.refuse(request("/", {{"cookie", "a=b; genscope_token=secret; c=d"}})));
+  EXPECT_FALSE(guard.refuse(request("/", {}, {{"token", "secret"}})));
+  for (const char* const wrong : {"", "secre", "secrets", "SECRET"}) {
+    EXPECT_TRUE(guard.refuse(request("/", {{"authorization", std::string("Bearer ") + wrong}})));
+    EXPECT_TRUE(guard.refuse(request("/", {}, {{"token", wrong}}))) << wrong;
+  }
+  EXPECT_FALSE(Guard("", "127.0.0.1").refuse(request("/", {})));
+}
+
+TEST(Guard, HostMustBeOurs) {
+  const Guard guard("", "192.168.1.5");
+  const auto status = [&](const char* host) {
+    const auto refused = guard.refuse({"GET", "/", {}, {{"host", host}}});
+    return refused ? refused->status : 200;
+  };
+  for (const char* const ours :
+       {"localhost", "localhost:8080", "127.0.0.1", "[::1]:80", "192.168.1.5:1"}) {
+    EXPECT_EQ(status(ours), 200) << ours;
+  }
+  for (const char* const other :
+       {"", "evil", "localhost.evil", "127.0.0.1.evil:80", "[::1].evil"}) {
+    EXPECT_EQ(status(other), 421) << other;
+  }
+}
+
+TEST(Guard, TokensAreNotTheSameTwice) {
+  EXPECT_EQ(Guard::random_token().size(), 32u);
+  EXPECT_NE(Guard::random_token(), Guard::random_token());
+}
+
+TEST(Runs, AreFoundByNameOnly) {
+  const genscope::testing::TempDir dir;
+  const Result<std::string> made =
+      create_run({.path = dir / "run a", .name = "x", .command = {"c"}});
+  ASSERT_TRUE(made.ok());
+  EXPECT_EQ(list_runs(dir.path()).size(), 1u);
+  EXPECT_TRUE(find_run(dir.path(), "run a"));
+  for (const char* const id : {"", ".", "..", "../run a", "run a/", "/", "run"}) {
+    EXPECT_FALSE(find_run(dir.path(), id)) << id;
+  }
+  EXPECT_TRUE(find_run(dir / "run a", "run a")) << "the folder may be a run itself";
+  EXPECT_TRUE(list_runs(dir / "none").empty());
+}
+
+Progress sample_progress() {
+  Progress progress;
+  Progress::Process p;
+  p.pid = 7;
+  p.alive = true;
+  p.stage = "den\"oise\x1b";
+  p.stage_kind = SpanKind::stage;
+  p.stage_begin_ns = 1'000'000'000;
+  p.steps_done = 3;
+  p.step_seconds = 0.5;
+  p.last_steps = {0.4, 0.5};
+  p.values = {{"gpu0/memory_total_bytes", 100.0}, {"gpu0/memory_used_bytes", 96.0}, {"loss", 0.25}};
+  progress.processes.push_back(p);
+  return progress;
+}
+
+TEST(Live, TickSaysWhereTheRunIs) {
+  RunEntry run;
+  run.started_unix_ns = 5;
+  const std::string tick = tick_json(run, sample_progress(), 15, 3'000'000'000);
+  EXPECT_THAT(tick, HasSubstr(R"("at_ns":10,"in_progress":true)"));
+  EXPECT_THAT(tick,
+              HasSubstr(R"("stage":"den\"oise\u001b","stage_kind":"stage","stage_seconds":2,)"));
+  EXPECT_THAT(tick, HasSubstr(R"("steps_total":null,"step_seconds":0.5,"eta_seconds":null)"));
+  EXPECT_THAT(tick, HasSubstr(R"("steps":[0.4,0.5])"));
+  EXPECT_THAT(tick,
+              HasSubstr(R"("entity":"gpu0","metric":"memory_used_bytes","unit":"B","value":96)"));
+  EXPECT_THAT(tick,
+              HasSubstr(R"({"name":"loss","entity":null,"metric":null,"unit":null,"value":0.25})"));
+  EXPECT_THAT(tick, HasSubstr("gpu0: memory is 96% full"));
+  EXPECT_THAT(tick, Not(HasSubstr("\n")));
+}
+
+TEST(Alerts, OfTheSlowestRank) {
+  Progress progress;
+  for (int rank = 0; rank < 4; ++rank) {
+    Progress::Process p;
+    p.rank = rank;
+    p.step_seconds = rank == 2 ? 2.0 : 1.0;
+    progress.processes.push_back(p);
+  }
+  ASSERT_EQ(alerts_of(progress).size(), 1u);
+  EXPECT_EQ(alerts_of(progress)[0].text, "rank 2: a step takes 2.0 times the median rank's");
+  progress.processes[2].step_seconds = 1.4;
+  EXPECT_TRUE(alerts_of(progress).empty());
+}
+
+TEST(Metrics, CountersEndInTotalAndLabelsAreEscaped) {
+  RunEntry run;
+  run.id = "a\"b";
+  Progress progress = sample_progress();
+  progress.processes[0].values.emplace_back("tree/cpu_ns", 5.0);
+  const std::string text = metrics_text({{run, progress}}, {});
+  EXPECT_THAT(text, HasSubstr("# TYPE genscope_cpu_ns_total counter\n"));
+  EXPECT_THAT(text, HasSubstr("genscope_memory_used_bytes{run=\"a\\\"b\",entity=\"gpu0\"} 96\n"));
+  EXPECT_THAT(text, Not(HasSubstr("loss"))) << "names of the program are no names of Prometheus";
+}
+
+}  // namespace
+}  // namespace genscope::serve
