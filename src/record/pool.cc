@@ -16,13 +16,14 @@ std::uint32_t ChunkPool::index_of(const ChunkHeader* chunk) const noexcept {
 }
 
 std::uint32_t ChunkPool::touched() const noexcept {
-  return std::min(fresh_.load(std::memory_order_relaxed), count_);
+  return std::min(std::atomic_ref(*touched_).load(std::memory_order_relaxed), count_);
 }
 
 ChunkHeader* ChunkPool::take_fresh() noexcept {
-  std::uint32_t i = fresh_.load(std::memory_order_relaxed);
+  const std::atomic_ref touched(*touched_);
+  std::uint32_t i = touched.load(std::memory_order_relaxed);
   while (i < count_) {
-    if (fresh_.compare_exchange_weak(i, i + 1, std::memory_order_relaxed)) return at(i);
+    if (touched.compare_exchange_weak(i, i + 1, std::memory_order_relaxed)) return at(i);
   }
   return nullptr;
 }

@@ -17,9 +17,11 @@ using internal::ChunkState;
 
 class ChunkPool {
  public:
-  void init(std::byte* chunks, std::uint32_t count) noexcept {
+  // `touched`: a place of 4 bytes, 0 so far, that counts the chunks that were ever in use.
+  void init(std::byte* chunks, std::uint32_t count, std::uint32_t& touched) noexcept {
     chunks_ = chunks;
     count_ = count;
+    touched_ = &touched;
   }
 
   ChunkHeader* at(std::uint32_t index) const noexcept {
@@ -55,7 +57,7 @@ class ChunkPool {
   alignas(64) std::atomic<std::uint64_t> free_{0};
   std::atomic<std::uint32_t> free_count_{0};
   alignas(64) std::atomic<std::uint32_t> filled_{0};
-  alignas(64) std::atomic<std::uint32_t> fresh_{0};
+  std::uint32_t* touched_ = nullptr;
 };
 
 }  // namespace genscope::record

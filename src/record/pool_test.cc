@@ -19,7 +19,7 @@ class Chunks {
             std::aligned_alloc(4096, std::size_t{count} * internal::kChunkBytes))) {
     for (std::uint32_t i = 0; i < count; ++i)
       new (memory_ + i * internal::kChunkBytes) ChunkHeader{};
-    pool.init(memory_, count);
+    pool.init(memory_, count, touched_);
   }
   ~Chunks() { std::free(memory_); }
   Chunks(const Chunks&) = delete;
@@ -28,6 +28,7 @@ class Chunks {
 
  private:
   std::byte* memory_;
+  std::uint32_t touched_ = 0;
 };
 
 std::uint32_t state(const ChunkHeader* chunk) { return chunk->state.load(); }

@@ -94,7 +94,7 @@ Result<Recorder*> Recorder::open(const std::string& run_dir, const SessionOption
   r->live_ = *live;
   r->live_.header()->trace_id = r->trace_id_;
   r->live_.header()->pid = static_cast<std::uint32_t>(::getpid());
-  r->pool_.init(r->live_.chunks(), r->live_.chunk_count);
+  r->pool_.init(r->live_.chunks(), r->live_.chunk_count, r->live_.header()->chunks_touched);
   r->pool_.prefault(kFirstChunks);
   r->spare_.store(r->pool_.pop());
 

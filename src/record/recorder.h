@@ -43,7 +43,14 @@ class Recorder {
   // Spans of lanes below this number belong to an earlier trace or to the parent process.
   std::uint32_t first_lane() const noexcept { return first_lane_; }
   ChunkPool& pool() noexcept { return pool_; }
-  trace::LaneSlot& slot(std::uint32_t index) noexcept { return live_.slots()[index]; }
+  // Call it under the lock of Control: that a slot is in use is written down.
+  trace::LaneSlot& slot(std::uint32_t index) noexcept {
+    const std::atomic_ref touched(live_.header()->slots_touched);
+    if (touched.load(std::memory_order_relaxed) <= index) {
+      touched.store(index + 1, std::memory_order_relaxed);
+    }
+    return live_.slots()[index];
+  }
 
   // Appends a record to the process lane. False if there is no room.
   bool put(const trace::Meta& meta) noexcept;

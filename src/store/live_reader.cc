@@ -93,7 +93,10 @@ Result<LiveContent> read_live(const std::string& path, const std::string& trace_
   LiveContent content;
   // The recorder holds an exclusive lock for as long as it lives, and has not called exec.
   content.in_use = ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  read_slots(fd.get(), header.lane_slots, content);
+  const auto touched = [](std::uint32_t said, std::uint32_t all) {
+    return said != 0 ? std::min(said, all) : all;
+  };
+  read_slots(fd.get(), touched(header.slots_touched, header.lane_slots), content);
   const std::uint64_t capacity = header.chunk_bytes - sizeof(ChunkBytes);
   const auto place = [&](std::uint32_t i) {
     return header.chunk_offset + std::uint64_t{i} * header.chunk_bytes;
@@ -103,7 +106,8 @@ Result<LiveContent> read_live(const std::string& path, const std::string& trace_
   // places that we have passed and in places that we have not: those are for the next reading.
   std::unordered_map<std::uint32_t, std::uint32_t> newest;
   std::vector<std::uint32_t> used_places;
-  for (std::uint32_t i = 0; i < header.chunk_count; ++i) {
+  const std::uint32_t chunk_count = touched(header.chunks_touched, header.chunk_count);
+  for (std::uint32_t i = 0; i < chunk_count; ++i) {
     ChunkBytes chunk{};
     if (!read_at(fd.get(), place(i), &chunk, sizeof chunk)) break;
     if (!in_use(chunk)) continue;
@@ -111,7 +115,7 @@ Result<LiveContent> read_live(const std::string& path, const std::string& trace_
     std::uint32_t& seq = newest[chunk.lane];
     seq = std::max(seq, chunk.seq);
   }
-  content.bytes_read += std::uint64_t{header.chunk_count} * sizeof(ChunkBytes);
+  content.bytes_read += std::uint64_t{chunk_count} * sizeof(ChunkBytes);
   for (const std::uint32_t i : used_places) {
     const std::uint64_t at = place(i);
     ChunkBytes before{}, after{};

@@ -115,6 +115,23 @@ TEST(LiveReader, TellsOfDropsThatNoChunkTells) {
   EXPECT_EQ(content->losses[1].records, 2u);
 }
 
+TEST(LiveReader, LooksNoFurtherThanWhatWasEverInUse) {
+  const TempDir dir;
+  Image image(4);
+  for (std::uint32_t i = 0; i < 4; ++i) image.chunk(i, filled(5 + i, 0, 1), {0});
+  image.slot(0, 3, 5, 0);
+  image.slot(40, 4, 5, 0);
+  const auto counts = [&](std::uint32_t chunks, std::uint32_t slots) {
+    image.header.chunks_touched = chunks;
+    image.header.slots_touched = slots;
+    const auto content = read_live(image.save(dir), image.id());
+    return std::pair(content->chunks.size(), content->losses.size());
+  };
+  EXPECT_EQ(counts(2, 1), std::pair(std::size_t{2}, std::size_t{1}));
+  EXPECT_EQ(counts(0, 0), std::pair(std::size_t{4}, std::size_t{2})) << "0 is: not known";
+  EXPECT_EQ(counts(1000, 1000), std::pair(std::size_t{4}, std::size_t{2})) << "more than there are";
+}
+
 TEST(LiveReader, SkipsChunksThatMakeNoSense) {
   const TempDir dir;
   Image image(6);

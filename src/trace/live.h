@@ -24,7 +24,10 @@ struct LiveHeader {
   std::uint64_t chunk_offset = 0;
   std::array<std::uint8_t, 16> trace_id{};
   std::uint32_t pid = 0;
-  std::uint32_t reserved = 0;
+  // How many of the first chunks and slots were ever in use, so that a reader need not look at the
+  // others; 0: not known. Written by atomic_ref, before what they count.
+  std::uint32_t chunks_touched = 0;
+  std::uint32_t slots_touched = 0;
 };
 
 // Drops that no chunk reports yet. `number` 0: free.
