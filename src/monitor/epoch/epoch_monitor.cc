@@ -16,6 +16,15 @@ namespace {
 constinit Site epoch_site{"epoch", SpanKind::epoch, {0}};
 constinit Site batch_site{"batch", SpanKind::batch, {0}};
 constinit Site loss_key{"loss", SpanKind::none, {0}};
+constinit Site cpu_key{"cpu_bytes", SpanKind::none, {0}};
+constinit Site gpu_key{"gpu_bytes", SpanKind::none, {0}};
+constinit Site gpu_reserved_key{"gpu_reserved_bytes", SpanKind::none, {0}};
+constinit Site gpu_peak_key{"gpu_peak_bytes", SpanKind::none, {0}};
+
+// An argument of a span that has ended already: readings are not to lengthen it.
+void tell(Handle span, Site& key, std::optional<std::uint64_t> bytes) noexcept {
+  if (span && bytes) span.arg(Arg(internal::StaticArg<std::uint64_t>{key, *bytes}));
+}
 
 double in_seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 std::optional<double> in_seconds(std::optional<double> ns) {
@@ -75,7 +84,8 @@ struct EpochPerformanceMonitor::Impl {
   void abandon_batch();
   void count_batch(std::uint64_t batch, std::int64_t duration_ns, std::int64_t wait_ns,
                    std::optional<double> loss, std::uint64_t samples);
-  void print_batch(std::uint64_t batch, std::int64_t duration_ns, std::optional<double> loss);
+  void print_batch(std::uint64_t batch, std::int64_t duration_ns, std::optional<double> loss,
+                   Handle span);
   void print(const std::string& text) const {
     if (options.print) monitor::print(options.out, text);
   }
@@ -118,10 +128,13 @@ void EpochPerformanceMonitor::Impl::count_batch(std::uint64_t batch, std::int64_
 }
 
 void EpochPerformanceMonitor::Impl::print_batch(std::uint64_t batch, std::int64_t duration_ns,
-                                                std::optional<double> loss) {
+                                                std::optional<double> loss, Handle span) {
   std::optional<std::uint64_t> gpu;
   if (memory->has_gpu()) gpu = memory->gpu().used_bytes;
-  print(monitor::batch_line(batch, duration_ns, gpu, memory->cpu_bytes(), loss));
+  const std::optional<std::uint64_t> cpu = memory->cpu_bytes();
+  print(monitor::batch_line(batch, duration_ns, gpu, cpu, loss));
+  tell(span, gpu_key, gpu);
+  tell(span, cpu_key, cpu);
 }
 
 EpochPerformanceMonitor::EpochPerformanceMonitor(EpochMonitorOptions options)
@@ -170,8 +183,9 @@ void EpochPerformanceMonitor::on_batch_end(std::uint64_t batch, std::optional<do
   Impl::Loop& loop = *m.loop;
   const std::int64_t ended = m.clock();
   loop.in_batch = false;
-  if (loss && loop.batch_span->recorded()) {
-    loop.batch_span->handle().arg(Arg(internal::StaticArg<double>{loss_key, *loss}));
+  const Handle span = loop.batch_span->handle();
+  if (loss && span) {
+    span.arg(Arg(internal::StaticArg<double>{loss_key, *loss}));
   }
   loop.batch_span.reset();
   const std::int64_t duration = ended - loop.batch_begin_ns;
@@ -179,7 +193,7 @@ void EpochPerformanceMonitor::on_batch_end(std::uint64_t batch, std::optional<do
   m.count_batch(batch, duration, wait, loss, samples > 0 ? samples : m.options.samples_per_batch);
   loop.idle_since_ns = ended;
   if (batch >= m.options.verbose_batches || !m.options.print) return;
-  m.print_batch(batch, duration, loss);
+  m.print_batch(batch, duration, loss, span);
   loop.idle_since_ns = m.clock();  // printing is not waiting for data
 }
 
@@ -190,9 +204,13 @@ void EpochPerformanceMonitor::on_epoch_end() {
   const std::int64_t duration = m.clock() - loop.epoch_begin_ns;
   m.abandon_batch();
   loop.in_epoch = false;
+  const Handle span = loop.epoch_span->handle();
   loop.epoch_span.reset();
   loop.gpu.close();
   const std::optional<std::uint64_t> peak = loop.gpu.peak_bytes();
+  tell(span, gpu_key, loop.gpu.end().used_bytes);
+  tell(span, gpu_reserved_key, loop.gpu.end().reserved_bytes);
+  tell(span, gpu_peak_key, peak);
   monitor::BatchSums batches;
   {
     const std::lock_guard lock(m.mutex);
