@@ -44,7 +44,7 @@ TEST(TextStyle, PerformanceSummaryIsDocument004s) {
       "load_ground_truth                   0.396          +76.9           +0.8         1.7\n"
       "optimization                        2.361          +40.9           +0.0         5.9\n"
       "inner                               1.000            n/a            n/a         n/a\n"
-      "save \\x1b[31m t\u2026her long name       0.001            n/a            n/a         n/a\n"
+      "save \\x1b[31m t\u2026ther long name      0.001            n/a            n/a         n/a\n"
       "------------------------------------------------------------------------------------------\n"
       "TOTAL                               2.758s\n"
       "=========================================================================================="
