@@ -1,7 +1,9 @@
-// EpochBook: batch times of one epoch or of the whole run, in bounded memory.
+// The books of an EpochPerformanceMonitor: batch times of an epoch and of the run, in bounded
+// memory.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -48,6 +50,32 @@ class SlowestBatches {
 
  private:
   std::vector<BatchTime> heap_;
+};
+
+struct EndedBatch {
+  std::uint64_t batch = 0;  // its index
+  std::int64_t duration_ns = 0;
+  std::int64_t wait_ns = 0;  // for data, before it
+  std::optional<double> loss;
+  std::uint64_t samples = 0;  // 0: not known
+};
+
+struct EpochBooks {
+  std::uint64_t epochs = 0;  // begun
+  std::uint64_t epochs_ended = 0;
+  std::int64_t epochs_ns = 0;    // of those that ended
+  std::uint64_t unfinished = 0;  // batches
+  BatchSums all, warmup, steady, epoch;
+  stats::Histogram steady_ns, epoch_ns;
+  SlowestBatches slowest;
+  std::deque<EpochFigures> rows;
+
+  std::uint64_t begin_epoch();  // its index
+  // The first `warmup_batches` of the run are warm-up.
+  void add(const EndedBatch& ended, std::uint64_t warmup_batches);
+  void end_epoch(std::int64_t duration_ns, std::optional<std::uint64_t> gpu_peak,
+                 std::size_t max_epochs);
+  EpochStatistics statistics() const;
 };
 
 }  // namespace genscope::monitor

@@ -174,9 +174,11 @@ TEST_F(Epochs, PrintingIsNeitherBatchNorWaiting) {
   EpochPerformanceMonitor monitor(options());
   monitor.on_epoch_start();
   for (std::uint64_t i = 0; i < 3; ++i) batch(monitor, i, 0.1);
+  monitor.on_epoch_end();
   const EpochStatistics s = monitor.get_statistics();
   EXPECT_DOUBLE_EQ(*s.max_batch_time, 0.1);
   EXPECT_DOUBLE_EQ(*s.data_loading_time, 0);
+  EXPECT_DOUBLE_EQ(*s.total_epoch_time, 0.3);
 }
 
 TEST_F(Epochs, BatchesThatNeverEndAreCountedApart) {

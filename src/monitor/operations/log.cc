@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace genscope::monitor {
 namespace {
 
@@ -69,7 +71,7 @@ void OperationSums::merge(const OperationSums& other) {
 }
 
 std::uint32_t OperationLog::intern(std::string_view operation) {
-  operation = operation.substr(0, kMaxNameBytes);
+  operation = base::cut_utf8(operation, kMaxNameBytes);
   if (const auto found = numbers_.find(operation); found != numbers_.end()) return found->second;
   if (names_.size() >= kMaxOperations && operation != kOther) return intern(kOther);
   const auto number = static_cast<std::uint32_t>(names_.size());
