@@ -16,16 +16,32 @@
 #include <genscope/aggregate.h>
 #include <genscope/analyze.h>
 #include <genscope/compare.h>
+#include <genscope/error.h>
 #include <genscope/trace.h>
 
 namespace genscope {
 
 using Sink = std::function<void(std::string_view)>;
 
+// Whose words the text report speaks. All but `standard` are of fixed width and without colour, and
+// show only what their document's monitor prints.
+enum class TextStyle : std::uint8_t {
+  standard,              // ours: the whole report
+  performance_summary,   // document 004: operations with time, CPU and GPU memory
+  aggregate_statistics,  // document 004: repeated operations with count, total, mean, min, max
+  batch_lines,           // document 004: the first batches of each epoch, and its end
+  profiling_metrics,     // document 002: the last readings of GPUs and machine
+};
+inline constexpr std::size_t kTextStyles = 5;
+std::string_view name(TextStyle style) noexcept;  // "standard", "performance_summary", ...
+// The style of that name; invalid_argument with the nearest one if there is none.
+Result<TextStyle> text_style(std::string_view name);
+
 struct TextOptions {
   int width = 100;           // columns of the terminal
   bool color = false;        // ANSI colours
   bool stages_only = false;  // the stage table, the steps and the findings in brief, nothing else
+  TextStyle style = TextStyle::standard;
 };
 
 // For people: what ran, the stage table, steps, threads, counters, what was lost, and what the

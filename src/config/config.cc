@@ -88,8 +88,12 @@ Result<Config> parse_config(std::string_view yaml, std::string_view file_name) {
   const std::string file = config::printable(file_name.empty() ? "settings" : file_name, 4096);
   const Result<YamlValue> root = config::parse_yaml(yaml, file);
   if (!root) return root.error();
+  return config::config_of(*root, file);
+}
+
+Result<Config> config::config_of(const YamlValue& root, std::string_view file) {
   Settings settings(file);
-  if (const Status done = settings.collect(*root); !done) return done.error();
+  if (const Status done = settings.collect(root); !done) return done.error();
   return settings.build();
 }
 

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
 
 #include "base/suggest.h"
+#include "config/scalars.h"
 
 namespace genscope::config {
 namespace {
@@ -46,25 +46,6 @@ const Field kFields[] = {
 
 constexpr ReportFormat kFormats[] = {ReportFormat::text, ReportFormat::json, ReportFormat::csv,
                                      ReportFormat::html, ReportFormat::both};
-
-std::optional<bool> flag_of(const YamlValue& value) {
-  if (value.kind != YamlValue::Kind::scalar || value.quoted) return std::nullopt;
-  std::string word = value.text;
-  for (char& c : word) c = (c >= 'A' && c <= 'Z') ? static_cast<char>(c - 'A' + 'a') : c;
-  if (word == "true" || word == "yes" || word == "on") return true;
-  if (word == "false" || word == "no" || word == "off") return false;
-  return std::nullopt;
-}
-
-template <class Number>
-std::optional<Number> number_of(const YamlValue& value) {
-  if (value.kind != YamlValue::Kind::scalar || value.quoted) return std::nullopt;
-  Number number{};
-  const char* end = value.text.data() + value.text.size();
-  const auto [stop, failed] = std::from_chars(value.text.data(), end, number);
-  if (failed != std::errc{} || stop != end) return std::nullopt;
-  return number;
-}
 
 // One setting being read: what its type makes of the value.
 struct Reader {

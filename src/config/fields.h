@@ -33,4 +33,7 @@ std::span<const Field> all_fields() noexcept;
 // and what would be right.
 Status apply(const YamlEntry& entry, std::string_view file, Config& config);
 
+// The settings of a whole map, as parse_config() reads a file.
+Result<Config> config_of(const YamlValue& root, std::string_view file);
+
 }  // namespace genscope::config

@@ -1,7 +1,4 @@
-// Text that others wrote (names, commands, notes), made fit for a terminal or a file.
-//
-// Names come out of traces and are not to be trusted: an escape sequence in one must not reach the
-// terminal, and bytes that are not UTF-8 must not reach a consumer.
+// Text that others wrote, as base/printable.h makes it fit, broken into lines and for Markdown.
 #pragma once
 
 #include <cstddef>
@@ -9,19 +6,15 @@
 #include <string_view>
 
 #include "base/characters.h"
+#include "base/printable.h"
 
 namespace genscope::report {
 
-enum class Lines { escape, keep };
-
-// Controls, bidirectional overrides and line separators become escapes (\n, \x1b, \u202e); bytes
-// that are not UTF-8 become U+FFFD. `keep` leaves tab, CR and LF as they are.
-std::string printable(std::string_view text, Lines lines = Lines::escape);
-
-using base::columns;  // that printable text takes in a terminal
-
-// At most `limit` columns of printable text: the middle gives way to an ellipsis.
-std::string shorten(std::string_view text, std::size_t limit);
+using base::columns;    // that printable text takes in a terminal
+using base::csv_field;  // as in RFC 4180
+using base::Lines;
+using base::printable;
+using base::shorten;
 
 // Printable text broken at spaces into lines of at most `limit` columns, where words allow it;
 // lines after the first are indented by two.
@@ -29,9 +22,6 @@ std::string wrap(std::string_view text, std::size_t limit);
 
 // Printable text for Markdown: what would be markup, a cell's border or HTML is escaped.
 std::string markdown_text(std::string_view printable);
-
-// A field of a CSV file as in RFC 4180: quoted when it must be, quotes doubled.
-std::string csv_field(std::string_view text);
 
 // A command line, its words quoted as a shell would need them; printable.
 template <class Words>

@@ -14,6 +14,9 @@
 #include "report/integrity.h"
 #include "report/printable.h"
 #include "report/resources_text.h"
+#include "report/styles/aggregate_statistics.h"
+#include "report/styles/live_lines.h"
+#include "report/styles/performance_summary.h"
 #include "report/table.h"
 #include "report/telemetry_text.h"
 
@@ -261,6 +264,18 @@ class TextReport {
 
 void report_text(const Run& run, const Analysis& analysis, const Advice& advice,
                  const TextOptions& options, const Sink& sink) {
+  switch (options.style) {
+    case TextStyle::performance_summary:
+      return sink(rep::performance_summary(run, analysis));
+    case TextStyle::aggregate_statistics:
+      return sink(rep::aggregate_statistics(analysis));
+    case TextStyle::batch_lines:
+      return sink(rep::batch_lines(run, analysis));
+    case TextStyle::profiling_metrics:
+      return sink(rep::profiling_metrics(run, analysis));
+    case TextStyle::standard:
+      break;
+  }
   sink(TextReport(run, analysis, advice, options).make());
 }
 

@@ -1,0 +1,179 @@
+#include <genscope/epoch_monitor.h>
+#include <genscope/record.h>
+
+#include <mutex>
+
+#include "base/clock.h"
+#include "monitor/epoch/book.h"
+#include "monitor/epoch/lines.h"
+#include "monitor/memory/gpu_watch.h"
+#include "monitor/print.h"
+
+namespace genscope {
+namespace {
+
+constinit Site epoch_site{"epoch", SpanKind::epoch, {0}};
+constinit Site batch_site{"batch", SpanKind::batch, {0}};
+constinit Site loss_key{"loss", SpanKind::none, {0}};
+constinit Site cpu_key{"cpu_bytes", SpanKind::none, {0}};
+constinit Site gpu_key{"gpu_bytes", SpanKind::none, {0}};
+constinit Site gpu_reserved_key{"gpu_reserved_bytes", SpanKind::none, {0}};
+constinit Site gpu_peak_key{"gpu_peak_bytes", SpanKind::none, {0}};
+
+// An argument of a span that has ended already: readings are not to lengthen it.
+void tell(Handle span, Site& key, std::optional<std::uint64_t> bytes) noexcept {
+  if (span && bytes) span.arg(Arg(internal::StaticArg<std::uint64_t>{key, *bytes}));
+}
+
+}  // namespace
+
+struct EpochPerformanceMonitor::Impl {
+  explicit Impl(EpochMonitorOptions given)
+      : options(std::move(given)),
+        clock(options.clock != nullptr ? options.clock : base::monotonic_ns) {
+    if (!options.enabled) return;
+    memory = options.memory != nullptr ? options.memory : default_memory_reader(options.device);
+  }
+
+  // What on_ calls alone touch.
+  struct Loop {
+    bool in_epoch = false, in_batch = false;
+    std::int64_t epoch_begin_ns = 0, batch_begin_ns = 0, idle_since_ns = 0;
+    std::int64_t own_ns = 0;  // the monitor's, in this epoch: reading memory and printing
+    std::optional<Span> epoch_span, batch_span;
+    monitor::GpuWatch gpu;
+  };
+  void abandon_batch();
+  void print_batch(std::uint64_t batch, std::int64_t duration_ns, std::optional<double> loss,
+                   Handle span);
+  void print(const std::string& text) const {
+    if (options.print) monitor::print(options.out, text);
+  }
+
+  const EpochMonitorOptions options;
+  std::int64_t (*const clock)() noexcept;
+  std::shared_ptr<MemoryReader> memory;
+  std::unique_ptr<Loop> loop = std::make_unique<Loop>();
+  mutable std::mutex mutex;
+  monitor::EpochBooks books;  // under the lock
+};
+
+// A batch that never ended: an exception, or a loop left early.
+void EpochPerformanceMonitor::Impl::abandon_batch() {
+  if (!loop->in_batch) return;
+  loop->in_batch = false;
+  loop->batch_span->fail();
+  loop->batch_span.reset();
+  const std::lock_guard lock(mutex);
+  books.unfinished++;
+}
+
+void EpochPerformanceMonitor::Impl::print_batch(std::uint64_t batch, std::int64_t duration_ns,
+                                                std::optional<double> loss, Handle span) {
+  std::optional<std::uint64_t> gpu;
+  if (memory->has_gpu()) gpu = memory->gpu().used_bytes;
+  const std::optional<std::uint64_t> cpu = memory->cpu_bytes();
+  print(monitor::batch_line(batch, duration_ns, gpu, cpu, loss));
+  tell(span, gpu_key, gpu);
+  tell(span, cpu_key, cpu);
+}
+
+EpochPerformanceMonitor::EpochPerformanceMonitor(EpochMonitorOptions options)
+    : impl_(std::make_unique<Impl>(std::move(options))) {}
+
+EpochPerformanceMonitor::EpochPerformanceMonitor(bool enabled, std::uint64_t verbose_batches,
+                                                 int device)
+    : EpochPerformanceMonitor(EpochMonitorOptions{
+          .enabled = enabled, .verbose_batches = verbose_batches, .device = device}) {}
+
+EpochPerformanceMonitor::~EpochPerformanceMonitor() = default;
+
+void EpochPerformanceMonitor::on_epoch_start() {
+  Impl& m = *impl_;
+  if (!m.options.enabled) return;
+  Impl::Loop& loop = *m.loop;
+  m.abandon_batch();
+  loop.epoch_span.reset();
+  std::uint64_t index = 0;
+  {
+    const std::lock_guard lock(m.mutex);
+    index = m.books.begin_epoch();
+  }
+  loop.gpu.open(m.memory.get());
+  loop.in_epoch = true;
+  loop.own_ns = 0;
+  loop.epoch_span.emplace(epoch_site, internal::StaticArg<std::uint64_t>{index_key, index});
+  loop.epoch_begin_ns = loop.idle_since_ns = m.clock();
+}
+
+void EpochPerformanceMonitor::on_batch_start(std::uint64_t batch) {
+  Impl& m = *impl_;
+  if (!m.options.enabled) return;
+  Impl::Loop& loop = *m.loop;
+  m.abandon_batch();
+  loop.in_batch = true;
+  loop.batch_span.emplace(batch_site, internal::StaticArg<std::uint64_t>{index_key, batch});
+  loop.batch_begin_ns = m.clock();
+}
+
+void EpochPerformanceMonitor::on_batch_end(std::uint64_t batch, std::optional<double> loss,
+                                           std::uint64_t samples) {
+  Impl& m = *impl_;
+  if (!m.options.enabled || !m.loop->in_batch) return;
+  Impl::Loop& loop = *m.loop;
+  const std::int64_t ended = m.clock();
+  loop.in_batch = false;
+  const Handle span = loop.batch_span->handle();
+  if (loss && span) {
+    span.arg(Arg(internal::StaticArg<double>{loss_key, *loss}));
+  }
+  loop.batch_span.reset();
+  const std::int64_t duration = ended - loop.batch_begin_ns;
+  const std::int64_t wait = loop.in_epoch ? loop.batch_begin_ns - loop.idle_since_ns : 0;
+  {
+    const std::lock_guard lock(m.mutex);
+    m.books.add({batch, duration, wait, loss, samples > 0 ? samples : m.options.samples_per_batch},
+                m.options.warmup_batches);
+  }
+  loop.idle_since_ns = ended;
+  if (batch >= m.options.verbose_batches || !m.options.print) return;
+  m.print_batch(batch, duration, loss, span);
+  loop.idle_since_ns = m.clock();  // printing is not waiting for data
+  loop.own_ns += loop.idle_since_ns - ended;
+}
+
+void EpochPerformanceMonitor::on_epoch_end() {
+  Impl& m = *impl_;
+  if (!m.options.enabled || !m.loop->in_epoch) return;
+  Impl::Loop& loop = *m.loop;
+  const std::int64_t duration = m.clock() - loop.epoch_begin_ns - loop.own_ns;
+  m.abandon_batch();
+  loop.in_epoch = false;
+  const Handle span = loop.epoch_span->handle();
+  loop.epoch_span.reset();
+  loop.gpu.close();
+  const std::optional<std::uint64_t> peak = loop.gpu.peak_bytes();
+  tell(span, gpu_key, loop.gpu.end().used_bytes);
+  tell(span, gpu_reserved_key, loop.gpu.end().reserved_bytes);
+  tell(span, gpu_peak_key, peak);
+  monitor::BatchSums batches;
+  {
+    const std::lock_guard lock(m.mutex);
+    batches = m.books.epoch;
+    m.books.end_epoch(duration, peak, m.options.max_epochs);
+  }
+  m.print(monitor::epoch_lines(duration, loop.gpu.end(), peak, batches));
+}
+
+EpochStatistics EpochPerformanceMonitor::get_statistics() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->books.statistics();
+}
+
+void EpochPerformanceMonitor::reset() {
+  impl_->loop = std::make_unique<Impl::Loop>();
+  const std::lock_guard lock(impl_->mutex);
+  impl_->books = {};
+}
+
+}  // namespace genscope
