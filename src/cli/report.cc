@@ -29,6 +29,12 @@ class Report final : public Command {
     options
         .add("-o,--output", output_, "PATH", "Write to this file, whole or not at all; - is stdout")
         .show_default();
+    options
+        .add("--style", style_, "NAME",
+             "Of text: standard, or what the monitors of others print: performance_summary, "
+             "aggregate_statistics, batch_lines, profiling_metrics")
+        .one_of({"standard", "performance_summary", "aggregate_statistics", "batch_lines",
+                 "profiling_metrics"});
     const Option spans =
         options.flag("--spans", spans_, "Every span, one per line, instead of the summary");
     options.flag("--samples", samples_, "Every reading of every counter, as CSV or JSON Lines")
@@ -39,7 +45,8 @@ class Report final : public Command {
                                "  genscope report genscope-runs/20260101-120000-demo-4242\n"
                                "  genscope report RUN -o report.html\n"
                                "  genscope report RUN -f json | jq '.stages[0]'\n"
-                               "  genscope report RUN -f md >> notes.md\n"
+                               "  genscope report RUN -f md >> $GITHUB_STEP_SUMMARY\n"
+                               "  genscope report RUN --style performance_summary\n"
                                "  genscope report RUN --spans -f csv -o spans.csv\n"
                                "  genscope report RUN --samples --points 1000 -o samples.csv\n\n") +
                    kExitCodesHelp);
@@ -47,7 +54,11 @@ class Report final : public Command {
 
   Result<int> run(const Globals& globals) override {
     if (json_) format_ = "json";
+    if (format_.empty() && style_ != "standard") format_ = "text";
     if (format_.empty()) format_ = format_of(output_, {"html", "json", "csv", "md"});
+    if (format_ != "text" && style_ != "standard") {
+      return Error{ErrorCode::invalid_argument, "--style is of --format text, not of " + format_};
+    }
     const Result<genscope::Run> run = read_run(run_);
     if (!run) return run.error();
     const Analysis analysis = analyze(*run);
@@ -91,13 +102,15 @@ class Report final : public Command {
     } else {
       const bool color =
           globals.color == "auto" && !output.is_stdout() ? false : use_color(globals.color);
-      report_text(run, analysis, advice, {.width = output_width(), .color = color}, sink);
+      report_text(run, analysis, advice,
+                  {.width = output_width(), .color = color, .style = *text_style(style_)}, sink);
     }
   }
 
   std::string run_;
   std::string format_;  // empty: by the name of the output
   std::string output_ = "-";
+  std::string style_ = "standard";
   bool json_ = false;
   bool spans_ = false;
   bool samples_ = false;
