@@ -33,7 +33,6 @@
 #include <vector>
 
 #include <genscope/generation_metrics.h>
-#include <genscope/record.h>
 
 namespace genscope {
 
@@ -53,8 +52,8 @@ struct GenerationSettings {
   std::uint64_t width = 0, height = 0;
   std::uint64_t batch_size = 0;
   std::string torch_dtype = {}, device = {};
-  Handle under = {};                             // the request that asked for it
-  std::uint64_t request_id = 0;                  // likewise, RequestMonitor's number
+  std::uint64_t under = 0;       // id of the span that asked for it (Handle::id() of record.h)
+  std::uint64_t request_id = 0;  // of the request that did, RequestMonitor's number
   std::shared_ptr<const Facts> facts = nullptr;  // for the advice: set.attn_processor, ...
 };
 
@@ -120,8 +119,9 @@ class Generation {
   GenerationProgress progress() const noexcept;
   // What a framework's allocator says is in use, where that tells more than the driver.
   void note_gpu_memory(std::uint64_t used_bytes) noexcept;
-  // Its span, as a parent for stages of the program's own. None while nothing is recorded.
-  Handle handle() const noexcept;
+  // Of its span, for Handle() of record.h: a parent for stages of the program's own. 0 while
+  // nothing is recorded.
+  std::uint64_t span_id() const noexcept;
   std::uint64_t id() const noexcept;  // 0 once it has ended
   bool running() const noexcept { return state_ != nullptr; }
 
@@ -181,7 +181,7 @@ class LoadScope {
   friend class GenerationMonitor;
   LoadScope(std::shared_ptr<monitor::GenerationHub> hub, bool setup, std::string_view name);
   std::shared_ptr<monitor::GenerationHub> hub_;
-  Load span_;
+  std::uint64_t span_;
   std::int64_t begin_;
   int exceptions_;
   bool setup_;

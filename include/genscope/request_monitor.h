@@ -28,7 +28,6 @@
 #include <vector>
 
 #include <genscope/generation_monitor.h>
-#include <genscope/record.h>
 
 namespace genscope {
 
@@ -104,8 +103,8 @@ class ServedRequest {
   RequestRecord finish(int http_status = 200);
   RequestRecord fail(std::string_view error_class);
 
-  std::uint64_t id() const noexcept;  // 0 once it has ended
-  Handle handle() const noexcept;
+  std::uint64_t id() const noexcept;        // 0 once it has ended
+  std::uint64_t span_id() const noexcept;   // for Handle() of record.h; 0 while nothing is recorded
   double elapsed_seconds() const noexcept;  // 0 once it has ended
   bool running() const noexcept { return state_ != nullptr; }
 

@@ -103,7 +103,9 @@ void Generation::note_gpu_memory(std::uint64_t used_bytes) noexcept {
   if (!peak || bytes > *peak) peak = bytes;
 }
 
-Handle Generation::handle() const noexcept { return state_ != nullptr ? state_->span : Handle(); }
+std::uint64_t Generation::span_id() const noexcept {
+  return state_ != nullptr ? state_->span.id() : 0;
+}
 std::uint64_t Generation::id() const noexcept { return state_ != nullptr ? state_->id : 0; }
 
 GenerationMetrics Generation::end() { return finish(false, {}); }
@@ -137,7 +139,7 @@ ScopedGeneration::~ScopedGeneration() {
 
 LoadScope::LoadScope(std::shared_ptr<monitor::GenerationHub> hub, bool setup, std::string_view name)
     : hub_(std::move(hub)),
-      span_(name),
+      span_(begin_scoped(SpanKind::load, name).id()),
       begin_(hub_->ticks.now()),
       exceptions_(std::uncaught_exceptions()),
       setup_(setup) {}
@@ -145,7 +147,7 @@ LoadScope::LoadScope(std::shared_ptr<monitor::GenerationHub> hub, bool setup, st
 LoadScope::~LoadScope() {
   if (!open_) return;
   if (std::uncaught_exceptions() > exceptions_) {
-    span_.fail();
+    end_failed(Handle(span_));
   } else {
     end();
   }
@@ -154,7 +156,7 @@ LoadScope::~LoadScope() {
 double LoadScope::end() noexcept {
   if (!open_) return seconds_;
   open_ = false;
-  span_.end();
+  genscope::end(Handle(span_));
   seconds_ = hub_->ticks.seconds(hub_->ticks.now() - begin_);
   hub_->keep_load(setup_, seconds_);
   return seconds_;

@@ -109,7 +109,9 @@ std::optional<double> HostMemory::rss_bytes() noexcept {
   std::array<char, 256> buffer;
   std::string_view text;
   const std::lock_guard lock(files_mutex_);
-  if (statm_.read(buffer, text) != 0) return std::nullopt;
+  const int failed = statm_.read(buffer, text);
+  statm_.close();  // "self" means another process after a fork
+  if (failed != 0) return std::nullopt;
   base::next_word(text);
   std::uint64_t pages = 0;
   if (!base::parse_number(base::next_word(text), pages)) return std::nullopt;

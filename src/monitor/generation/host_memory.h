@@ -1,8 +1,8 @@
 // Memory of this process, of the machine and of the GPU, for those who ask now and then.
 //
-// The process's and the machine's are files of /proc that stay open. The GPU's come from the
-// built-in probes, with all but memory switched off, on the thread that asks; a machine without a
-// GPU is found out once, and then costs nothing.
+// The process's and the machine's are files of /proc. The GPU's come from the built-in probes, with
+// all but memory switched off, on the thread that asks; a machine without a GPU is found out once,
+// and then costs nothing.
 #pragma once
 
 #include <memory>

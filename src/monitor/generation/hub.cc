@@ -79,7 +79,6 @@ std::unique_ptr<GenerationState> GenerationHub::start(const GenerationSettings& 
   GenerationState& s = *state;
   s.settings = merged(settings, options.generation);
   s.id = next_id_.fetch_add(1, std::memory_order_relaxed);
-  s.scoped = scoped;
   s.num_steps = s.settings.num_steps;
   s.steps.reserve(std::min<std::size_t>(s.num_steps > 0 ? s.num_steps : kFirstSteps, s.step_limit));
   s.target = ticks.ticks(options.target.high_seconds);
@@ -87,11 +86,13 @@ std::unique_ptr<GenerationState> GenerationHub::start(const GenerationSettings& 
   s.warn_from = std::max<std::uint64_t>(3, options.warn_from_step);
   if (options.gpu_memory) memory_.gpu(s.settings.device);  // opens it, once
   tell_settings(s);
-  const SpanKind kind = s.settings.under ? SpanKind::stage : SpanKind::request;
-  s.span = scoped ? begin_scoped(kind, "generation", {{"index", s.id}})
-                  : genscope::begin(kind, "generation", {s.settings.under, {}}, {{"index", s.id}});
-  s.begin = ticks.now();
-  read_memory(s, s.begin, true);
+  read_memory(s, ticks.now(), true);
+  const Handle under(s.settings.under);
+  const SpanKind kind = under ? SpanKind::stage : SpanKind::request;
+  s.scoped = scoped && !under;  // a scope's parent is its thread's, not one that is named
+  s.span = s.scoped ? begin_scoped(kind, "generation", {{"index", s.id}})
+                    : genscope::begin(kind, "generation", {under, {}}, {{"index", s.id}});
+  s.begin = ticks.now();  // last, so that nothing of ours is in its time
   return state;
 }
 

@@ -2,6 +2,7 @@
 
 #include <genscope/advise.h>
 #include <genscope/generation_monitor.h>
+#include <genscope/record.h>
 
 #include "base/file.h"
 #include "monitor/generation/diagnose.h"

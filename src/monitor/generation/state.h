@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <genscope/generation_monitor.h>
+#include <genscope/record.h>
 
 #include "monitor/generation/host_memory.h"
 #include "monitor/generation/pace.h"

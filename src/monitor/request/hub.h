@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <genscope/record.h>
 #include <genscope/request_monitor.h>
 
 #include "monitor/generation/ring.h"

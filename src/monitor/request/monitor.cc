@@ -52,7 +52,7 @@ void ServedRequest::first_byte() noexcept {
 }
 
 GenerationSettings ServedRequest::generation(GenerationSettings settings) const {
-  settings.under = handle();
+  settings.under = span_id();
   settings.request_id = id();
   return settings;
 }
@@ -92,8 +92,8 @@ RequestRecord ServedRequest::end(std::optional<int> http_status, std::string err
 std::uint64_t ServedRequest::id() const noexcept {
   return state_ != nullptr ? state_->record.id : 0;
 }
-Handle ServedRequest::handle() const noexcept {
-  return state_ != nullptr ? state_->span : Handle();
+std::uint64_t ServedRequest::span_id() const noexcept {
+  return state_ != nullptr ? state_->span.id() : 0;
 }
 
 double ServedRequest::elapsed_seconds() const noexcept {
