@@ -129,6 +129,8 @@ inline constexpr FactName kFacts[] = {
 
   // --- model
   {"model.arch[]", kText, "", "Architecture: flux, qwen_image, wan, sdxl, t5, ..."},
+  {"model.family[]", kText, "", "Family of the architecture: mmdit, dit, unet, causal_video, ..."},
+  {"model.passes[]", kNumber, "count", "Forward passes a step of the model's pipeline, unless told otherwise"},
   {"model.dtype[]", kText, "", "Data type of the weights: fp32, fp16, bf16, fp8_e4m3, ..."},
   {"model.quant[]", kText, "", "Quantisation of the weights: none, gguf, nf4, int8, ..."},
   {"model.device[]", kText, "", "Where the weights are while they are used: cpu, gpu"},

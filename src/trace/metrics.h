@@ -113,6 +113,21 @@ inline constexpr Metric kMetrics[] = {
   {"allocator_retries", "1", "Allocations that succeeded only after the cache was emptied", kCounter},
   {"allocator_ooms", "1", "Allocations that failed", kCounter},
 
+  // --- requests of a service, fed in by request_monitor.h
+  {"requests_finished", "1", "Requests that ended, however they ended", kCounter},
+  {"requests_failed", "1", "Requests that ended with an error of any class", kCounter},
+  {"requests_in_flight", "1", "Requests that began and have not ended", kGauge, 0, 1e9},
+  {"requests_waiting", "1", "Requests that still wait in the queue", kGauge, 0, 1e9},
+  {"requests_1m_per_second", "1/s", "Requests ended per second, over the last minute", kGauge, 0, 1e9},
+  {"requests_5m_per_second", "1/s", "Requests ended per second, over the last 5 minutes", kGauge, 0, 1e9},
+  {"requests_15m_per_second", "1/s", "Requests ended per second, over the last 15 minutes", kGauge, 0, 1e9},
+  {"request_p50_seconds", "s", "Time of a request, median of the last ones", kGauge, 0, 1e9},
+  {"request_p95_seconds", "s", "Time of a request, 95th percentile of the last ones", kGauge, 0, 1e9},
+  {"request_p99_seconds", "s", "Time of a request, 99th percentile of the last ones", kGauge, 0, 1e9},
+  {"request_queue_p95_seconds", "s", "Wait in the queue, 95th percentile of the last ones", kGauge, 0, 1e9},
+  {"request_first_byte_p95_seconds", "s", "Time to the first byte, 95th percentile of the last ones", kGauge, 0, 1e9},
+  {"request_slo_ratio", "1", "Share of the last requests within their time", kGauge, 0, 1},
+
   // --- genscope itself
   {"probe_cpu_ns", "ns", "CPU time of the sampler's thread", kCounter, 0, kMaxNs},
   {"probe_cpu_ratio", "1", "CPU time of the sampler's thread, share of one core, since the last", kGauge, 0, 64},

@@ -1,0 +1,13 @@
+// The JSON of the generation monitor: docs/monitors.md has its keys.
+#pragma once
+
+#include <string>
+
+#include <genscope/generation_metrics.h>
+
+namespace genscope::monitor {
+
+// The whole file: document 000's three keys, and the history.
+std::string export_json(const GenerationExport& all, const GenerationSummary& summary);
+
+}  // namespace genscope::monitor

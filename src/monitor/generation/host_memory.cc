@@ -1,0 +1,199 @@
+#include "monitor/generation/host_memory.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <cstdlib>
+
+#include "base/clock.h"
+
+namespace genscope::monitor {
+
+// Keeps the memory of GPUs, and nothing else.
+class GpuBoard final : public Board {
+ public:
+  struct Gpu {
+    Entity entity;
+    std::optional<double> used, total;
+  };
+  std::vector<Gpu> gpus;
+
+  std::uint32_t add_entity(const Entity& entity) override {
+    if (entity.kind != EntityKind::gpu) return kNoSeries;
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      if (gpus[i].entity.id != entity.id) continue;
+      gpus[i].entity = entity;
+      return static_cast<std::uint32_t>(i);
+    }
+    gpus.push_back({entity, {}, {}});
+    return static_cast<std::uint32_t>(gpus.size() - 1);
+  }
+  // Two series a GPU: used at 2 n, total at 2 n + 1.
+  std::uint32_t add_series(std::uint32_t entity, const Metric& metric, Tier,
+                           std::string_view) override {
+    if (entity >= gpus.size()) return kNoSeries;
+    if (metric.id == "memory_used_bytes") return 2 * entity;
+    if (metric.id == "memory_total_bytes") return 2 * entity + 1;
+    return kNoSeries;
+  }
+  void set(std::uint32_t series, double value) noexcept override { put(series, value); }
+  void set(std::uint32_t series, SampleStatus, const char*) noexcept override { put(series, {}); }
+  void set_all(std::uint32_t entity, SampleStatus, const char*) noexcept override {
+    put(2 * entity, {});
+    put(2 * entity + 1, {});
+  }
+  void event(std::uint32_t, std::string_view, std::string_view) noexcept override {}
+  void set_processes(std::uint32_t, std::span<const ProcessRow>) noexcept override {}
+
+ private:
+  void put(std::uint32_t series, std::optional<double> value) noexcept {
+    if (series / 2 >= gpus.size()) return;
+    Gpu& gpu = gpus[series / 2];
+    (series % 2 == 0 ? gpu.used : gpu.total) = value;
+  }
+};
+
+namespace {
+
+void raise(std::optional<double>& peak, std::optional<double> value) noexcept {
+  if (value && (!peak || *value > *peak)) peak = value;
+}
+
+// "MemTotal:  16384 kB" of a meminfo, in bytes.
+std::optional<double> entry(std::string_view text, std::string_view key) noexcept {
+  while (!text.empty()) {
+    std::string_view line = base::next_part(text, '\n');
+    if (!line.starts_with(key)) continue;
+    line.remove_prefix(key.size());
+    std::uint64_t kib = 0;
+    if (!base::parse_number(base::next_word(line), kib)) return std::nullopt;
+    return static_cast<double>(kib) * 1024;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::size_t> number(std::string_view text) noexcept {
+  std::size_t value = 0;
+  const auto [stop, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// The driver's number of CUDA's device `n`. UUIDs in the list are left alone: then `n` stands.
+std::size_t visible(std::size_t n) noexcept {
+  const char* const list = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (list == nullptr) return n;
+  std::string_view rest = list;
+  for (std::size_t i = 0; !rest.empty(); ++i) {
+    const std::string_view word = base::next_part(rest, ',');
+    if (i == n) return number(word).value_or(n);
+  }
+  return n;
+}
+
+}  // namespace
+
+HostMemory::HostMemory(const ProbeOptions& options, bool gpu)
+    : options_(options),
+      want_gpu_(gpu),
+      statm_(options.proc_root + "/self/statm"),
+      meminfo_(options.proc_root + "/meminfo"),
+      page_bytes_(static_cast<double>(::sysconf(_SC_PAGESIZE))) {
+  options_.gpu_utilization = options_.gpu_temperature = options_.gpu_power = false;
+  options_.gpu_processes = options_.gpu_counters = false;
+}
+HostMemory::~HostMemory() = default;
+
+std::optional<double> HostMemory::rss_bytes() noexcept {
+  std::array<char, 256> buffer;
+  std::string_view text;
+  const std::lock_guard lock(files_mutex_);
+  const int failed = statm_.read(buffer, text);
+  statm_.close();  // "self" means another process after a fork
+  if (failed != 0) return std::nullopt;
+  base::next_word(text);
+  std::uint64_t pages = 0;
+  if (!base::parse_number(base::next_word(text), pages)) return std::nullopt;
+  return static_cast<double>(pages) * page_bytes_;
+}
+
+std::optional<SystemMemory> HostMemory::system() noexcept {
+  std::array<char, 4096> buffer;
+  std::string_view text;
+  const std::lock_guard lock(files_mutex_);
+  if (meminfo_.read(buffer, text) != 0) return std::nullopt;
+  const auto total = entry(text, "MemTotal:"), available = entry(text, "MemAvailable:");
+  if (!total || !available || *total <= 0) return std::nullopt;
+  return SystemMemory{*total - *available, *total};
+}
+
+void HostMemory::open_gpu() {
+  if (gpu_open_) return;
+  gpu_open_ = true;
+  if (!want_gpu_) {
+    gpu_absent_ = "not asked for (gpu_memory is off)";
+    return;
+  }
+  board_ = std::make_unique<GpuBoard>();
+  for (const char* name : {"nvml", "amdgpu", "intel"}) {
+    auto probe = make_probe(name, options_);
+    if (!probe) continue;
+    const ProbeState state = (*probe)->open(*board_);
+    if (state.kind != ProbeState::Kind::works) {
+      if (gpu_absent_.empty()) gpu_absent_ = state.reason;
+      continue;
+    }
+    // What does not change is among what is read seldom.
+    (*probe)->sample(Tier::slow, base::monotonic_ns(), *board_);
+    probes_.push_back(*std::move(probe));
+  }
+  if (board_->gpus.empty()) {
+    probes_.clear();
+    if (gpu_absent_.empty()) gpu_absent_ = "no GPU was found";
+  } else {
+    gpu_absent_.clear();
+  }
+}
+
+std::size_t HostMemory::chosen(const std::string& device) const noexcept {
+  const std::size_t colon = device.rfind(':');
+  const std::string_view digits =
+      colon == std::string::npos ? std::string_view() : std::string_view(device).substr(colon + 1);
+  const std::size_t at = visible(number(digits).value_or(0));
+  return at < board_->gpus.size() ? at : 0;
+}
+
+GpuIdentity HostMemory::gpu(const std::string& device) {
+  const std::lock_guard lock(gpu_mutex_);
+  open_gpu();
+  GpuIdentity identity;
+  if (probes_.empty()) {
+    identity.absent = gpu_absent_;
+    return identity;
+  }
+  const Entity& entity = board_->gpus[chosen(device)].entity;
+  identity.name = entity.name;
+  for (const auto& [key, value] : entity.facts) {
+    if (key == "driver") identity.driver = value;
+  }
+  return identity;
+}
+
+void HostMemory::read(const std::string& device, bool wait, MemoryPeaks& peaks) noexcept {
+  raise(peaks.rss, rss_bytes());
+  if (!want_gpu_) return;
+  std::unique_lock lock(gpu_mutex_, std::defer_lock);
+  if (wait) {
+    lock.lock();
+  } else if (!lock.try_lock()) {
+    return;
+  }
+  if (probes_.empty()) return;
+  for (const auto& probe : probes_) probe->sample(Tier::fast, base::monotonic_ns(), *board_);
+  const GpuBoard::Gpu& gpu = board_->gpus[chosen(device)];
+  raise(peaks.gpu_used, gpu.used);
+  raise(peaks.gpu_total, gpu.total);
+}
+
+}  // namespace genscope::monitor
