@@ -122,6 +122,7 @@ int main(int argc, char** argv) {
   tcp::acceptor acceptor(io, {boost::asio::ip::address_v4::loopback(), 0});
   const tcp::endpoint here = acceptor.local_endpoint();
   std::printf("http://127.0.0.1:%d/generate\n", here.port());
+  std::fflush(stdout);
   constexpr int kAsked = 8;
   Queue queue;
   std::thread accepting([&] {

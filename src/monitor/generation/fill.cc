@@ -73,9 +73,10 @@ void GenerationHub::fill_memory(const GenerationState& s, GenerationMetrics& met
 
 void GenerationHub::fill_identity(const GenerationState& s, GenerationMetrics& metrics) {
   const GenerationSettings& given = s.settings;
-  const bool from_files = given.model_name.empty() || given.model_name == model_.title;
+  // The files are those of the monitor's own model.
+  const bool own = given.model_name.empty() || given.model_name == options.generation.model_name;
   const ModelIdentity model =
-      from_files || !model_.architecture.empty() ? model_ : identified(given.model_name);
+      own && !model_.architecture.empty() ? model_ : identified(given.model_name);
   metrics.model_name = given.model_name.empty() ? model.title : given.model_name;
   metrics.model_architecture = model.architecture;
   metrics.architecture_type =

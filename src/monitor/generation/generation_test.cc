@@ -368,7 +368,9 @@ TEST(GenerationMonitor, KnowsArchitecturesByNameByFileAndAsGiven) {
   GenerationMonitorOptions options = scripted();
   options.generation.model_name.clear();
   options.model_path = dir / "m.safetensors";
-  const GenerationMetrics metrics = GenerationMonitor(options).start().end();
+  GenerationMonitor of_files(options);
+  const GenerationMetrics metrics = of_files.start().end();
+  EXPECT_EQ(of_files.start({.model_name = "SDXL"}).end().architecture_type, "UNet");
   EXPECT_EQ(metrics.architecture_type, "MMDiT");
   EXPECT_EQ(metrics.model_architecture, "flux");
   EXPECT_NE(metrics.model_name, "");

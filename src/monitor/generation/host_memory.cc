@@ -118,14 +118,14 @@ std::optional<double> HostMemory::rss_bytes() noexcept {
   return static_cast<double>(pages) * page_bytes_;
 }
 
-std::optional<SystemMemory> HostMemory::system() noexcept {
+std::optional<MachineMemory> HostMemory::system() noexcept {
   std::array<char, 4096> buffer;
   std::string_view text;
   const std::lock_guard lock(files_mutex_);
   if (meminfo_.read(buffer, text) != 0) return std::nullopt;
   const auto total = entry(text, "MemTotal:"), available = entry(text, "MemAvailable:");
   if (!total || !available || *total <= 0) return std::nullopt;
-  return SystemMemory{*total - *available, *total};
+  return MachineMemory{*total - *available, *total};
 }
 
 void HostMemory::open_gpu() {

@@ -22,7 +22,7 @@ struct MemoryPeaks {
   std::optional<double> rss, gpu_used, gpu_total;
 };
 
-struct SystemMemory {
+struct MachineMemory {
   double used_bytes = 0, total_bytes = 0;  // used: total less available
 };
 
@@ -41,7 +41,7 @@ class HostMemory {
   ~HostMemory();
 
   std::optional<double> rss_bytes() noexcept;
-  std::optional<SystemMemory> system() noexcept;
+  std::optional<MachineMemory> system() noexcept;
   // Opens the GPU at the first call. `device` is "cuda:1" and the like; empty: the first.
   GpuIdentity gpu(const std::string& device);
   // Raises the peaks to what is in use now. Without `wait`, a GPU that another thread is reading
