@@ -27,6 +27,20 @@ void tracked(std::uint64_t count) {
     clobber();
   }
 }
+// With enough between two operations that each takes two readings of its own. The work is measured
+// alone and taken out.
+void work(std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    for (int n = 0; n < 30; ++n) irregular_work();
+  }
+}
+void tracked_apart(std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    work(1);
+    const auto op = g_operations->track("batch_forward", true);
+    clobber();
+  }
+}
 void tracked_singly(std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto op = g_operations->track("batch_forward");
@@ -56,6 +70,7 @@ struct Case {
   double bar_ns;  // 0: no promise
   bool enabled = true;
   bool memory = true;
+  Body without = nullptr;  // to take out
 };
 
 void add_row(const Case& c, const std::string& dir, const Options& options, Table& table) {
@@ -74,11 +89,17 @@ void add_row(const Case& c, const std::string& dir, const Options& options, Tabl
     load.drain = [] { genscope::flush(); };
   }
   g_epochs->on_epoch_start();
-  const Cost cost = measure(load, c.body);
+  Cost cost = measure(load, c.body);
+  if (c.without != nullptr) {
+    const double yard = cost.thread_ns / cost.thread_ratio;
+    cost.thread_ns -= measure(load, c.without).thread_ns;
+    cost.thread_ratio = cost.thread_ns / yard;
+  }
   g_epochs->on_epoch_end();
   char bar[32] = "", note[64];
   if (c.bar_ns > 0) std::snprintf(bar, sizeof bar, "<= %.0f ns", c.bar_ns);
   std::snprintf(note, sizeof note, "[%.2f .. %.2f]", cost.ratio_low, cost.ratio_high);
+  if (c.without != nullptr) note[0] = '\0';
   table.add({c.name, cost.thread_ns, "ns cpu", "tsc pair", cost.thread_ratio, bar,
              c.bar_ns == 0 || cost.thread_ns <= c.bar_ns, note});
 }
@@ -90,8 +111,10 @@ int main(int argc, char** argv) {
   Table table;
   const std::string dir = "/tmp/genscope-bench-monitor-" + std::to_string(::getpid());
   const Case cases[] = {
-      {"track() with memory, aggregate", tracked, 200'000, false, 3000},
-      {"track() with memory, aggregate, recorded", tracked, 200'000, true, 3000},
+      {"track() with memory, one after the other", tracked, 200'000, false, 3000},
+      {"track() with memory, recorded", tracked, 200'000, true, 3000},
+      {"track() with memory, 30 us apart: two readings", tracked_apart, 20'000, false, 3000, true,
+       true, work},
       {"track() with memory, single calls", tracked_singly, 50'000, false, 3000},
       {"track() with memory, single calls, recorded", tracked_singly, 50'000, true, 0},
       {"track(), times only", tracked, 500'000, false, 0, true, false},

@@ -62,7 +62,8 @@ struct EpochFigures {
   double seconds = 0;
   std::uint64_t num_batches = 0;
   double batch_seconds = 0;  // of all its batches
-  std::optional<double> avg_batch_time, min_batch_time, max_batch_time, p50_batch_time;
+  std::optional<double> avg_batch_time, min_batch_time, max_batch_time;
+  std::optional<double> p50_batch_time;  // without warm-up
   std::optional<double> data_loading_share;
   std::optional<double> samples_per_second;
   std::optional<double> first_loss, last_loss, min_loss;  // finite ones

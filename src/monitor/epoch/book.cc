@@ -23,6 +23,25 @@ void Losses::add(double loss) noexcept {
   least = std::min(least.value_or(loss), loss);
 }
 
+void Losses::merge(const Losses& later) noexcept {
+  if (!first) first = later.first;
+  if (later.last) last = later.last;
+  if (later.least) least = std::min(least.value_or(*later.least), *later.least);
+  not_finite += later.not_finite;
+}
+
+void BatchSums::merge(const BatchSums& later) noexcept {
+  if (later.count > 0) {
+    min_ns = count == 0 ? later.min_ns : std::min(min_ns, later.min_ns);
+    max_ns = count == 0 ? later.max_ns : std::max(max_ns, later.max_ns);
+  }
+  count += later.count;
+  total_ns += later.total_ns;
+  wait_ns += later.wait_ns;
+  samples += later.samples;
+  losses.merge(later.losses);
+}
+
 void BatchSums::add(std::int64_t duration_ns) noexcept {
   min_ns = count == 0 ? duration_ns : std::min(min_ns, duration_ns);
   max_ns = count == 0 ? duration_ns : std::max(max_ns, duration_ns);
@@ -47,6 +66,12 @@ std::optional<double> BatchSums::wait_share() const noexcept {
 std::optional<double> BatchSums::samples_per_second() const noexcept {
   if (samples == 0 || total_ns + wait_ns <= 0) return std::nullopt;
   return static_cast<double>(samples) / in_seconds(total_ns + wait_ns);
+}
+
+void Stretch::merge(const Stretch& later) {
+  all.merge(later.all);
+  steady.merge(later.steady);
+  steady_ns.merge(later.steady_ns);
 }
 
 void SlowestBatches::add(const BatchTime& batch) {

@@ -22,6 +22,7 @@ struct Losses {
   std::optional<double> first, last, least;
   std::uint64_t not_finite = 0;
   void add(double loss) noexcept;
+  void merge(const Losses& later) noexcept;
 };
 
 // Sums of a stretch of batches.
@@ -33,6 +34,7 @@ struct BatchSums {
   Losses losses;
 
   void add(std::int64_t duration_ns) noexcept;
+  void merge(const BatchSums& later) noexcept;
   std::optional<double> mean_seconds() const noexcept;
   std::optional<double> min_seconds() const noexcept;
   std::optional<double> max_seconds() const noexcept;
@@ -60,13 +62,22 @@ struct EndedBatch {
   std::uint64_t samples = 0;  // 0: not known
 };
 
+// Batches of an epoch, or of all that came before it.
+struct Stretch {
+  BatchSums all;
+  BatchSums steady;  // times only
+  stats::Histogram steady_ns;
+  void merge(const Stretch& later);
+};
+
+// A batch is added to its epoch alone, which joins the others when the next one begins: one sum and
+// one histogram less to touch for each batch.
 struct EpochBooks {
   std::uint64_t epochs = 0;  // begun
   std::uint64_t epochs_ended = 0;
   std::int64_t epochs_ns = 0;    // of those that ended
   std::uint64_t unfinished = 0;  // batches
-  BatchSums all, warmup, steady, epoch;
-  stats::Histogram steady_ns, epoch_ns;
+  Stretch past, epoch;
   SlowestBatches slowest;
   std::deque<EpochFigures> rows;
 

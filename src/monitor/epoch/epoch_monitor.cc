@@ -43,6 +43,7 @@ struct EpochPerformanceMonitor::Impl {
     std::optional<Span> epoch_span, batch_span;
     monitor::GpuWatch gpu;
   };
+
   void abandon_batch();
   void print_batch(std::uint64_t batch, std::int64_t duration_ns, std::optional<double> loss,
                    Handle span);
@@ -159,7 +160,7 @@ void EpochPerformanceMonitor::on_epoch_end() {
   monitor::BatchSums batches;
   {
     const std::lock_guard lock(m.mutex);
-    batches = m.books.epoch;
+    batches = m.books.epoch.all;
     m.books.end_epoch(duration, peak, m.options.max_epochs);
   }
   m.print(monitor::epoch_lines(duration, loop.gpu.end(), peak, batches));

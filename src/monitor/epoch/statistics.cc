@@ -9,9 +9,9 @@ std::optional<double> in_seconds(std::optional<double> ns) {
   return ns ? std::optional(*ns / 1e9) : std::nullopt;
 }
 
-EpochFigures figures_of(std::uint64_t epoch, std::int64_t duration_ns, const BatchSums& batches,
-                        const stats::Histogram& durations_ns,
+EpochFigures figures_of(std::uint64_t epoch, std::int64_t duration_ns, const Stretch& stretch,
                         std::optional<std::uint64_t> gpu_peak) {
+  const BatchSums& batches = stretch.all;
   EpochFigures f;
   f.epoch = epoch;
   f.seconds = in_seconds(duration_ns);
@@ -20,7 +20,7 @@ EpochFigures figures_of(std::uint64_t epoch, std::int64_t duration_ns, const Bat
   f.avg_batch_time = batches.mean_seconds();
   f.min_batch_time = batches.min_seconds();
   f.max_batch_time = batches.max_seconds();
-  f.p50_batch_time = in_seconds(durations_ns.quantile(0.5));
+  f.p50_batch_time = in_seconds(stretch.steady_ns.quantile(0.5));
   f.data_loading_share = batches.wait_share();
   f.samples_per_second = batches.samples_per_second();
   f.first_loss = batches.losses.first;
@@ -30,7 +30,7 @@ EpochFigures figures_of(std::uint64_t epoch, std::int64_t duration_ns, const Bat
   return f;
 }
 
-void put_steady(const EpochBooks& b, EpochStatistics& s) {
+void put_steady(const Stretch& b, EpochStatistics& s) {
   s.steady_batches = b.steady.count;
   s.steady_avg_batch_time = b.steady.mean_seconds();
   s.steady_min_batch_time = b.steady.min_seconds();
@@ -43,60 +43,15 @@ void put_steady(const EpochBooks& b, EpochStatistics& s) {
     s.variance_ratio = static_cast<double>(b.steady.max_ns) / static_cast<double>(b.steady.min_ns);
     s.high_variance = *s.variance_ratio > EpochStatistics::kVarianceRatio;
   }
-  s.outliers =
-      b.slowest.above(EpochStatistics::kOutlierRatio, b.steady_ns.quantile(0.5).value_or(0));
+  s.warmup_batches = b.all.count - b.steady.count;
+  if (s.warmup_batches > 0) s.warmup_time = in_seconds(b.all.total_ns - b.steady.total_ns);
 }
 
-}  // namespace
-
-std::uint64_t EpochBooks::begin_epoch() {
-  epoch = {};
-  epoch_ns = {};
-  return epochs++;
-}
-
-void EpochBooks::add(const EndedBatch& ended, std::uint64_t warmup_batches) {
-  const bool warm = all.count >= warmup_batches;
-  for (BatchSums* sums : {&all, &epoch}) {
-    sums->add(ended.duration_ns);
-    sums->wait_ns += ended.wait_ns;
-    sums->samples += ended.samples;
-    if (ended.loss) sums->losses.add(*ended.loss);
-  }
-  const auto ns = static_cast<double>(ended.duration_ns);
-  epoch_ns.add(ns);
-  (warm ? steady : warmup).add(ended.duration_ns);
-  if (!warm) return;
-  steady_ns.add(ns);
-  slowest.add({epochs > 0 ? epochs - 1 : 0, ended.batch, ended.duration_ns});
-}
-
-void EpochBooks::end_epoch(std::int64_t duration_ns, std::optional<std::uint64_t> gpu_peak,
-                           std::size_t max_epochs) {
-  epochs_ended++;
-  epochs_ns += duration_ns;
-  rows.push_back(figures_of(epochs - 1, duration_ns, epoch, epoch_ns, gpu_peak));
-  while (rows.size() > max_epochs) rows.pop_front();
-}
-
-EpochStatistics EpochBooks::statistics() const {
-  EpochStatistics s;
-  s.num_batches = all.count;
-  s.num_epochs = epochs_ended;
-  if (epochs_ended > 0) {
-    s.total_epoch_time = in_seconds(epochs_ns);
-    s.avg_epoch_time = *s.total_epoch_time / static_cast<double>(epochs_ended);
-  }
-  s.unfinished_batches = unfinished;
-  s.epochs.assign(rows.begin(), rows.end());
-  if (all.count == 0) return s;
-
+void put_all(const BatchSums& all, EpochStatistics& s) {
   s.total_batch_time = in_seconds(all.total_ns);
   s.avg_batch_time = all.mean_seconds();
   s.min_batch_time = all.min_seconds();
   s.max_batch_time = all.max_seconds();
-  s.warmup_batches = warmup.count;
-  if (warmup.count > 0) s.warmup_time = in_seconds(warmup.total_ns);
   s.data_loading_time = in_seconds(all.wait_ns);
   s.data_loading_share = all.wait_share();
   s.slow_data_loading = s.data_loading_share.value_or(0) > EpochStatistics::kDataLoadingShare;
@@ -105,7 +60,53 @@ EpochStatistics EpochBooks::statistics() const {
   s.first_loss = all.losses.first;
   s.last_loss = all.losses.last;
   s.min_loss = all.losses.least;
-  put_steady(*this, s);
+}
+
+}  // namespace
+
+std::uint64_t EpochBooks::begin_epoch() {
+  past.merge(epoch);
+  epoch = {};
+  return epochs++;
+}
+
+void EpochBooks::add(const EndedBatch& ended, std::uint64_t warmup_batches) {
+  const bool warm = past.all.count + epoch.all.count >= warmup_batches;
+  epoch.all.add(ended.duration_ns);
+  epoch.all.wait_ns += ended.wait_ns;
+  epoch.all.samples += ended.samples;
+  if (ended.loss) epoch.all.losses.add(*ended.loss);
+  if (!warm) return;
+  epoch.steady.add(ended.duration_ns);
+  epoch.steady_ns.add(static_cast<double>(ended.duration_ns));
+  slowest.add({epochs > 0 ? epochs - 1 : 0, ended.batch, ended.duration_ns});
+}
+
+void EpochBooks::end_epoch(std::int64_t duration_ns, std::optional<std::uint64_t> gpu_peak,
+                           std::size_t max_epochs) {
+  epochs_ended++;
+  epochs_ns += duration_ns;
+  rows.push_back(figures_of(epochs - 1, duration_ns, epoch, gpu_peak));
+  while (rows.size() > max_epochs) rows.pop_front();
+}
+
+EpochStatistics EpochBooks::statistics() const {
+  Stretch whole = past;
+  whole.merge(epoch);
+  EpochStatistics s;
+  s.num_batches = whole.all.count;
+  s.num_epochs = epochs_ended;
+  if (epochs_ended > 0) {
+    s.total_epoch_time = in_seconds(epochs_ns);
+    s.avg_epoch_time = *s.total_epoch_time / static_cast<double>(epochs_ended);
+  }
+  s.unfinished_batches = unfinished;
+  s.epochs.assign(rows.begin(), rows.end());
+  if (whole.all.count == 0) return s;
+  put_all(whole.all, s);
+  put_steady(whole, s);
+  s.outliers =
+      slowest.above(EpochStatistics::kOutlierRatio, whole.steady_ns.quantile(0.5).value_or(0));
   return s;
 }
 

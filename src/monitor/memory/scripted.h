@@ -1,6 +1,7 @@
 // A clock and a memory reader that a test sets. For *_test.cc only.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -26,6 +27,7 @@ class ScriptedMemory final : public MemoryReader {
  public:
   std::optional<std::uint64_t> cpu_bytes() noexcept override {
     Script::now_ns += cost_ns;
+    cpu_readings++;
     return cpu;
   }
   bool has_gpu() const noexcept override { return gpu_present; }
@@ -47,6 +49,7 @@ class ScriptedMemory final : public MemoryReader {
   std::optional<std::uint64_t> reserved = 0;
   std::optional<std::uint64_t> peak = 0;
   std::int64_t cost_ns = 0;
+  int cpu_readings = 0;
 };
 
 }  // namespace genscope::monitor

@@ -81,6 +81,17 @@ std::uint32_t OperationLog::intern(std::string_view operation) {
   return number;
 }
 
+// Shares the last reading if it is fresh and came after that one.
+std::optional<std::uint64_t> OperationLog::cpu_bytes(std::int64_t now_ns,
+                                                     std::uint64_t after) noexcept {
+  const std::int64_t age_ns = now_ns - cpu_read_ns_;
+  if (cpu_readings_ > after && age_ns >= 0 && age_ns <= kSharedReadingNs) return cpu_read_;
+  cpu_read_ = context_->memory->cpu_bytes();
+  cpu_read_ns_ = now_ns;
+  cpu_readings_++;
+  return cpu_read_;
+}
+
 OperationLog::Frame& OperationLog::push() {
   if (depth_ == frames_.size()) frames_.push_back(std::make_unique<Frame>());
   Frame& frame = *frames_[depth_++];
@@ -98,7 +109,8 @@ std::uint64_t OperationLog::begin(std::string_view operation, bool aggregate) no
   frame.operation = intern(operation);
   frame.aggregate = aggregate;
   if (MemoryReader* const memory = context_->memory.get(); memory != nullptr) {
-    frame.cpu_begin = memory->cpu_bytes();
+    frame.cpu_begin = cpu_bytes(entered, 0);
+    frame.cpu_reading = cpu_readings_;
     frame.gpu.open(memory);
   }
   frame.span = begin_scoped(SpanKind::stage, names_[frame.operation]);
@@ -121,8 +133,8 @@ void OperationLog::end(std::uint64_t number, bool failed) noexcept {
   call.duration_ns = std::max<std::int64_t>(0, ended - frame.begin_ns - frame.own_ns);
   call.self_ns = std::max<std::int64_t>(0, call.duration_ns - frame.children_ns);
   call.failed = failed;
-  if (MemoryReader* const memory = context_->memory.get(); memory != nullptr) {
-    call.cpu = {frame.cpu_begin, memory->cpu_bytes()};
+  if (context_->memory != nullptr) {
+    call.cpu = {frame.cpu_begin, cpu_bytes(ended, frame.cpu_reading)};
     frame.gpu.close();
     call.gpu = {frame.gpu.begin().used_bytes, frame.gpu.end().used_bytes};
     call.gpu_peak = frame.gpu.peak_bytes();

@@ -92,6 +92,10 @@ class OperationLog {
   // More names than this are counted under kOther.
   static constexpr std::size_t kMaxOperations = 10'000;
   static constexpr std::string_view kOther = "(other operations)";
+  // Neighbours share a reading of the process's memory that is no older than this: the end of one
+  // operation and the begin of the next, the begins of two that nest, their ends. An operation's
+  // end never takes a reading from before its begin.
+  static constexpr std::int64_t kSharedReadingNs = 10'000;
 
   explicit OperationLog(std::shared_ptr<LogContext> context) : context_(std::move(context)) {}
 
@@ -121,10 +125,12 @@ class OperationLog {
     std::int64_t own_ns = 0;       // the monitor's, inside of this operation
     std::int64_t children_ns = 0;  // of the operations directly inside
     std::optional<std::uint64_t> cpu_begin;
+    std::uint64_t cpu_reading = 0;  // of cpu_begin
     GpuWatch gpu;
   };
 
   std::uint32_t intern(std::string_view operation);
+  std::optional<std::uint64_t> cpu_bytes(std::int64_t now_ns, std::uint64_t after) noexcept;
   Frame& push();
   void keep(const Frame& frame, const Call& call, bool inside_same) noexcept;
   void tell_recorder(const Frame& frame, const Call& call) const noexcept;
@@ -132,6 +138,8 @@ class OperationLog {
   const std::shared_ptr<LogContext> context_;
   mutable std::mutex mutex_;
   std::uint64_t frames_made_ = 0;
+  std::optional<std::uint64_t> cpu_read_;       // the last reading
+  std::int64_t cpu_read_ns_ = 0;                // and when
   std::vector<std::unique_ptr<Frame>> frames_;  // the first `depth_` are open, outermost first
   std::size_t depth_ = 0;
   std::map<std::string, std::uint32_t, std::less<>> numbers_;

@@ -257,6 +257,24 @@ TEST_F(Originals004, AggregateModeKeepsNoRecordOfCalls) {
                    0.25 * static_cast<double>(testing::scaled(100'000) + 1));
 }
 
+TEST_F(Tracker, NeighboursShareAReadingOfTheProcessThatIsFresh) {
+  PerformanceMonitor monitor(options());
+  const auto readings = [&] { return std::exchange(memory->cpu_readings, 0); };
+  {
+    const Operation outer = monitor.track("outer");
+    const Operation inner = monitor.track("inner");  // begins with outer's reading
+    memory->cpu = mebibytes(5);
+  }  // inner reads: what was read before its begin says nothing of it; outer takes that
+  EXPECT_EQ(readings(), 2);
+  EXPECT_DOUBLE_EQ(*monitor.get_metrics()[0].cpu_delta_mb, 5);
+  EXPECT_DOUBLE_EQ(*monitor.get_metrics()[1].cpu_delta_mb, 5);
+  { const Operation next = monitor.track("next"); }
+  EXPECT_EQ(readings(), 1);
+  Script::pass(0.001);
+  { const Operation later = monitor.track("later"); }
+  EXPECT_EQ(readings(), 2);
+}
+
 TEST_F(Tracker, SingleCallsAreBoundedTooAndNoneIsLost) {
   PerformanceMonitorOptions o = options();
   o.max_records = 3;
