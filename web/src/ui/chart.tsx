@@ -6,7 +6,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { counter_strip } from "../data/density";
 import { cut, format_ns, format_tick, format_unit, tick_step } from "../data/format";
 import { upper_bound } from "../data/search";
-import { dark, palette, printing, type Window } from "./state";
+import { dark, marks, palette, printing, type Window } from "./state";
 import { Table } from "./table";
 import { theme_colours } from "./theme";
 
@@ -48,6 +48,7 @@ export interface ChartProps {
   detail?: string;
   unit: string;
   lines: Line[];
+  begin?: number; // of the axis; 0
   end: number; // of the axis, ns; or the number of steps
   x?: "time" | "index";
   height?: number;
@@ -78,7 +79,7 @@ function frame_of(props: ChartProps, stats: Figures[], width: number, window: Wi
   // Temperatures and clocks are never near 0: their change would be flat.
   const low = props.unit === "C" || props.unit === "MHz" ? least * 0.95 : Math.min(0, least);
   const high = props.unit === "ratio" ? Math.max(1, most) : most + (most - low) * 0.08;
-  return { width, height: props.height ?? 130, from: window?.begin ?? 0, to: window?.end ?? props.end, low, high: high > low ? high : low + 1 };
+  return { width, height: props.height ?? 130, from: window?.begin ?? props.begin ?? 0, to: window?.end ?? props.end, low, high: high > low ? high : low + 1 };
 }
 
 // Ticks of bytes are powers of two apart, else people read 18.6 GiB.
@@ -185,10 +186,12 @@ function paint_chart(context: CanvasRenderingContext2D, props: ChartProps, frame
   }
   paint_lines(context, props, frame);
   const at = (time: number): number => kLeft + ((time - frame.from) / (frame.to - frame.from)) * room;
-  if (cursor !== null && cursor >= frame.from && cursor <= frame.to) {
-    context.fillStyle = ui.soft;
-    context.fillRect(Math.round(at(cursor)), kTop, 1, bottom - kTop);
-  }
+  const upright = (time: number | null, colour: string): void => {
+    context.fillStyle = colour;
+    if (time !== null && time >= frame.from && time <= frame.to) context.fillRect(Math.round(at(time)), kTop, 1, bottom - kTop);
+  };
+  if (!index) for (const mark of marks.value) upright(mark.begin, palette.value[3]!);
+  upright(cursor, ui.soft);
   if (drag) {
     context.fillStyle = ui.accent;
     context.globalAlpha = 0.15;
@@ -273,7 +276,7 @@ export function Chart(props: ChartProps) {
   const [said, set_said] = useState("");
   const [table, set_table] = useState(false);
   const stats = useMemo(() => props.lines.map(figures), [props.lines]);
-  useEffect(() => (canvas.current ? install(canvas.current, props, stats, set_said) : undefined), [props.lines, props.end, props.unit, table]);
+  useEffect(() => (canvas.current ? install(canvas.current, props, stats, set_said) : undefined), [props.lines, props.begin, props.end, props.unit, table]);
   const first = stats[0];
   const summary = first && first.n > 0 ? `mean ${format_unit(first.mean, props.unit)}, most ${format_unit(first.high, props.unit)}` : "no readings";
   return (
