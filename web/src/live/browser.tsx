@@ -40,19 +40,18 @@ const columns = (wall: boolean): Column<RunEntry>[] => [
     title: "Run",
     text: true,
     value: name_of,
-    show: (r) => <a href={`/runs/${encodeURIComponent(r.id)}${location.search}#theme=${theme.value}`}><b>{name_of(r)}</b><small>{cut(r.id, 80)}</small></a>,
+    show: (r) => (
+      <span class="run-name">
+        <input type="checkbox" aria-label={`Compare ${name_of(r)}, ${cut(r.id, 80)}`} checked={picked.value.has(r.id)} onChange={() => (picked.value = toggled(picked.value, r.id))} />
+        <a href={`/runs/${encodeURIComponent(r.id)}${location.search}#theme=${theme.value}`}><b>{name_of(r)}</b><small>{cut(r.id, 80)}</small></a>
+      </span>
+    ),
   },
   { key: "state", title: "State", text: true, value: (r) => state_of(r)[1], show: (r) => <span class={`run-state ${state_of(r)[0]}`}>{state_of(r)[1]}</span> },
   { key: "started", title: "Started, UTC", text: true, value: when, show: (r) => <span class="run-state">{cut(when(r) ?? "–")}</span> },
   ...(wall ? [figure<RunEntry>("wall_ns", "Took", format_ns)] : []),
   figure("processes", "Processes"),
   figure("bytes", "Size", format_bytes),
-  {
-    key: "compare",
-    title: "Compare",
-    value: (r) => Number(picked.value.has(r.id)),
-    show: (r) => <input type="checkbox" aria-label={`Compare ${name_of(r)}, ${cut(r.id, 80)}`} checked={picked.value.has(r.id)} onChange={() => (picked.value = toggled(picked.value, r.id))} />,
-  },
 ];
 
 const quoted = (id: string): string => (/^[\w.+-]+$/.test(id) ? id : `'${id.replaceAll("'", "'\\''")}'`);
@@ -61,7 +60,7 @@ function Compare() {
   // The older one first: it is what the other is measured against.
   const two = runs.value!.filter((run) => picked.value.has(run.id)).reverse();
   if (two.length === 0) return null;
-  return <p class="banner" role="status">{two.length === 2 ? <>Type, in the folder of the runs: <code>genscope compare {two.map((run) => cut(quoted(run.id), 300)).join(" ")}</code></> : "Pick two runs to compare."}</p>;
+  return <p class="banner" role="status">{two.length === 2 ? <>Type, in the folder of the runs: <code>genscope compare {two.map((run) => cut(quoted(run.id), 300)).join(" ")}</code></> : "Tick two runs to compare them."}</p>;
 }
 
 function List() {
@@ -73,7 +72,7 @@ function List() {
     <>
       <div class="toolbar">
         <label class="search"><Icon name="search" /><input id="search" type="search" aria-label="Search the runs" placeholder="name, state, date" value={query.value} onInput={(event) => (query.value = event.currentTarget.value)} /></label>
-        <small>{found.length} of {all.length}</small>
+        <small>{found.length} of {all.length}; tick two to compare them</small>
       </div>
       <Compare />
       <Table caption="Runs" rows={found} most={100} columns={columns(all.some((run) => run.wall_ns !== null))} />

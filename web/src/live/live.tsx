@@ -73,7 +73,7 @@ function Steps({ tick }: { tick: Tick }) {
       rows={rows}
       most={8}
       columns={[
-        { key: "back", title: "Step", value: (r) => r.back, show: (r) => (r.back === 0 ? "newest" : `${r.back} before`) },
+        { key: "back", title: "Step", text: true, value: (r) => r.back, show: (r) => (r.back === 0 ? "newest" : `${r.back} before`) },
         { key: "s", title: "Duration", value: (r) => r.s, show: (r) => seconds(r.s) },
         { key: "of", title: "Of the median", value: (r) => r.s, show: (r) => <span class="share"><Bar share={r.s / most} /><span class="of">{r.s > 1.5 * usual && "▲ "}{format_ratio(r.s / usual)}</span></span> },
       ]}
@@ -123,7 +123,7 @@ function Kind({ group, gpus, now }: { group: Group; gpus: string[]; now: number 
   const [all, set_all] = useState(false);
   const main = group.readings.filter((r) => r.main);
   const chart = (r: Reading) => {
-    const lines = lines_of(r.series, now, (s, i) => (gpus.includes(s.entity!) ? `GPU ${gpus.indexOf(s.entity!)}` : r.series.length > 1 ? (s.entity ?? `process ${i + 1}`) : r.metric));
+    const lines = lines_of(r.series, now, (s, i) => (r.series.length === 1 ? r.metric : group.title === "GPUs" ? `GPU ${gpus.includes(s.entity!) ? gpus.indexOf(s.entity!) : i}` : (s.entity ?? `process ${i + 1}`)));
     const unit = r.series[0]!.unit;
     const last = lines.map((l) => l.value[l.value.length - 1] ?? NaN).filter(Number.isFinite);
     const [low, high] = [Math.min(...last), Math.max(...last)].map((v) => format_unit(v, unit));
@@ -164,7 +164,7 @@ function Picture({ tick }: { tick: Tick }) {
       <Spoken text={cut([...rows.slice(0, 1).map((r) => `${r.stage}, ${steps_of(r)}, ${to_go(r)}`), ...tick.alerts.map((a) => a.text)].join(". "), 300)} />
       {tick.alerts.length > 0 && <ul class="alerts">{tick.alerts.map((a, i) => <li key={i}><Severity severity={a.severity} /> {cut(a.text, 300)}</li>)}</ul>}
       <div class="two">
-        <Section title="Progress">{rows.length > 0 ? <Progress rows={rows} /> : <Empty>No stage has begun.</Empty>}</Section>
+        <Section title="Progress">{rows.length > 0 ? <Progress rows={rows} /> : <Empty>No process is in a stage.</Empty>}</Section>
         <Section title="Last steps" note="of the process with the most">{tick.steps.length > 0 ? <Steps tick={tick} /> : <Empty>No step has ended.</Empty>}</Section>
       </div>
       <Ranks tick={tick} />

@@ -69,8 +69,8 @@ export const takes_part = (p: Process): boolean => p.stage !== null || p.last_st
 
 export function stage_rows(processes: Process[]): StageRow[] {
   const groups = new Map<string, Process[]>();
-  for (const p of processes.filter(takes_part)) {
-    const key = !p.alive ? "ended" : (p.stage ?? "between stages");
+  for (const p of processes.filter((each) => each.alive && takes_part(each))) {
+    const key = p.stage ?? "between stages";
     groups.set(key, [...(groups.get(key) ?? []), p]);
   }
   return [...groups].map(([stage, group]) => {

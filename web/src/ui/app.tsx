@@ -125,7 +125,7 @@ export function App({ page, first = [], name = "genscope", state, notice }: AppP
             {state}
             {run?.host && <span>{cut(run.host, 40)}</span>}
             {run?.started && <span>{cut(run.started, 40).slice(0, 16).replace("T", " ")} UTC</span>}
-            {run?.wall_ns != null && <span>{format_ns(run.wall_ns)}</span>}
+            {run?.wall_ns != null && first.length === 0 && <span>{format_ns(run.wall_ns)}</span>}
             {run?.exit_code != null && run.exit_code !== 0 && <span class="tag bad">exit code {run.exit_code}</span>}
           </>
         }

@@ -284,7 +284,7 @@ export function Chart(props: ChartProps) {
       <figcaption>
         <b>{cut(props.title, 80)}</b>
         {props.detail !== undefined && <small>{cut(props.detail, 60)}</small>}
-        <span class="readout">{said || summary}</span>
+        <span class="readout">{said || (props.begin === undefined && summary)}</span>
         <button class="ghost" aria-pressed={table} onClick={() => set_table(!table)}>{table ? "chart" : "table"}</button>
       </figcaption>
       {table ? (

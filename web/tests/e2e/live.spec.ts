@@ -232,7 +232,7 @@ test("RanksHaveColourGlyphAndWord", async ({ page }) => {
   await expect(page.locator(".card", { has: page.locator(".rank-grid") }).locator("small").first()).toHaveText("61 ok, 1 slow, 1 ended, 1 lost");
   await expect(page.locator(".rank-grid li").nth(21)).toHaveText(/21 ▲ slow/);
   await expect(page.locator(".rank-grid li").nth(40)).toHaveText(/40 ✖ lost/);
-  await expect(page.locator(".progress li")).toHaveCount(2);
+  await expect(page.locator(".progress li")).toHaveCount(1);
   await expect(page.locator(".progress")).toContainText("62 processes");
 });
 
@@ -299,7 +299,7 @@ test("TheListOfRunsSortsSearchesAndRefreshes", async ({ page }) => {
   await expect(names).toHaveText(["d-killed"]);
   await page.getByLabel("Search the runs").fill("");
   await page.getByRole("checkbox", { name: /a-ended/ }).check();
-  await expect(page.locator(".banner")).toContainText("Pick two runs");
+  await expect(page.locator(".banner")).toContainText("Tick two runs");
   await page.getByRole("checkbox", { name: /b-running/ }).check();
   await expect(page.locator(".banner code")).toHaveText("genscope compare a-ended b-running");
   server.runs = [entry_of("f-new"), ...server.runs];

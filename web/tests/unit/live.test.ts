@@ -125,7 +125,6 @@ describe("Tick", () => {
     expect(rows.map((r) => [r.stage, r.processes.length, r.least, r.most, r.total, r.step_seconds, r.eta_seconds])).toEqual([
       ["denoise", 2, 3, 5, 20, 1.5, 17],
       ["decode", 1, 5, 5, null, 1, null],
-      ["ended", 1, 5, 5, 20, 1, 15],
     ]);
   });
   it("ARankIsOkSlowStalledEndedOrLost", () => {
