@@ -24,6 +24,7 @@ export const seen: Seen = new Map();
 
 const kPicture_ms = 250;
 const kRetry_ms = 2000;
+const kYoung_ms = 60_000;
 export const kRefresh_ms = 10_000;
 
 let latest: Tick | null = null;
@@ -93,10 +94,19 @@ async function refresh_until(id: string, pause_ms: number): Promise<void> {
   }
 }
 
+function begin(): void {
+  if (running.value) return;
+  batch(() => {
+    running.value = true;
+    tab.value = address.get("tab") ?? "live";
+  });
+}
+
 function stream(id: string): void {
   follow(id, {
     link: (state) => (link.value = state),
     tick: (raw: JsonObject) => {
+      if (raw["in_progress"] === true) begin();
       latest = read_tick(raw);
       note_changes(seen, latest);
       add_tick(store, latest.at_ns, latest.values);
@@ -106,6 +116,11 @@ function stream(id: string): void {
       setTimeout(publish, kPicture_ms);
     },
     end: (exit_code) => {
+      if (!running.value) {
+        // It was over before this page was opened; or it is only beginning, and records nothing yet.
+        if (Date.now() - Date.parse(entry.value?.started ?? "") < kYoung_ms) setTimeout(() => stream(id), kRetry_ms);
+        return;
+      }
       ended.value = { exit_code };
       link.value = "live";
       void refresh_until(id, kRetry_ms).then(leave_live);
@@ -125,13 +140,10 @@ export async function watch(id: string): Promise<void> {
     }
   }
   document.addEventListener("visibilitychange", publish);
-  if (entry.value?.in_progress) {
-    batch(() => {
-      running.value = true;
-      tab.value = asked ?? "live";
-    });
-    stream(id);
-  } else if (asked === "live") tab.value = "summary";
+  if (asked === "live") tab.value = "summary";
+  if (entry.value?.in_progress) begin();
+  // Without an exit code it may be just beginning: the stream says.
+  if (entry.value?.exit_code === null) stream(id);
   await refresh_until(id, entry.value?.in_progress ? kRefresh_ms : kRetry_ms);
 }
 

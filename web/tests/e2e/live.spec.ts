@@ -225,6 +225,26 @@ test("ARunThatEndedBeforeIsItsReport", async ({ page }) => {
   await expect(page.locator("h1")).toHaveText("Runs");
 });
 
+test("ARunThatHasJustBegunBecomesLive", async ({ page }) => {
+  server.runs = [entry_of("run-1", { in_progress: false })];
+  await watched(page);
+  await expect(page.locator("#tab-summary")).toHaveAttribute("aria-selected", "true");
+  server.say("tick", scene_tick(kSmall, 1, { in_progress: false, processes: [] }));
+  server.say("tick", scene_tick(kSmall, 5));
+  await expect(page.locator("#tab-live")).toHaveAttribute("aria-selected", "true");
+  await expect(page.locator(".progress")).toContainText("4 of 50");
+});
+
+test("ARunThatDiedBeforeIsItsReport", async ({ page }) => {
+  server.runs = [entry_of("run-1", { in_progress: false })];
+  await watched(page);
+  for (let n = 1; n <= 3; ++n) server.say("tick", scene_tick(kSmall, n, { in_progress: false }));
+  server.say("end", { exit_code: null });
+  await expect(page.locator("#tab-summary")).toHaveAttribute("aria-selected", "true");
+  await expect.poll(() => server.watched).toBe(0);
+  await expect(page.locator(".banner[role=status]")).toHaveCount(0);
+});
+
 test("RanksHaveColourGlyphAndWord", async ({ page }) => {
   await watched(page);
   for (let n = 10; n <= 14; ++n) server.say("tick", scene_tick(kRanks, n));

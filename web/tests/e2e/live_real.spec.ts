@@ -13,7 +13,7 @@ const kToken = "a-token-of-the-test";
 
 test.skip(genscope === "", "GENSCOPE names no binary");
 test.skip(genscope !== "" && !existsSync(tinydiff), "there is no tinydiff beside GENSCOPE");
-test.setTimeout(180_000);
+test.setTimeout(300_000);
 
 let folder = "";
 let port = 0;
@@ -52,7 +52,7 @@ async function run_id(): Promise<string> {
 }
 const open_run = async (page: Page): Promise<void> => {
   await page.goto(`http://127.0.0.1:${port}/runs/${encodeURIComponent(await run_id())}?token=${kToken}`);
-  await expect(page.locator(".link")).toHaveText("● live", { timeout: 30_000 });
+  await expect(page.locator("span.link")).toHaveText("● live", { timeout: 60_000 });
 };
 const steps = async (page: Page): Promise<number> => Number(/(\d+) of \d+ steps/.exec(await page.locator(".progress").innerText())?.[1] ?? -1);
 const grows = async (page: Page): Promise<void> => {
