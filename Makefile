@@ -2,7 +2,7 @@
 # Variables: JOBS (parallel compilers), FUZZ_SECONDS (per fuzzer), GENSCOPE_SKIP_SETUP=1.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test dev asan tsan release bench fuzz format check check-fast docs clean
+.PHONY: help setup demo test web web-e2e bench-web dev asan tsan release bench fuzz format check check-fast docs clean
 
 JOBS ?= $(shell nproc)
 # Without this, ccache does not cache what uses a precompiled header.
@@ -23,11 +23,21 @@ help: ## list the targets
 setup: ## install the Debian packages we need (no network if they are there)
 	@tools/setup
 
-demo: setup ## build the command, profile the workload that ships with it
+demo: ## build the command, profile the workload that ships with it
+	@tools/setup build
 	$(call build,release,demo_programs)
 	build/release/bin/genscope demo
 
-test: setup check-fast dev asan tsan ## all that CI runs: checks, then tests plain, under asan+ubsan, under tsan
+test: setup check-fast web dev web-e2e asan tsan ## all that CI runs: checks, then tests plain, in a browser, under asan+ubsan, under tsan
+
+web: setup ## types, lint and unit tests of the web page; web/dist is what web/src builds to
+	tools/web check
+
+web-e2e: setup # the page in Chromium, after `dev`
+	tools/web e2e
+
+bench-web: setup ## sizes and speed of the page, in Chromium
+	tools/web bench
 
 dev: setup ## build and test, the daily way
 	$(call build,dev)
@@ -41,10 +51,11 @@ tsan: setup ## build and test under ThreadSanitizer
 	$(call build,tsan)
 	$(NO_ASLR) ctest --preset tsan
 
-release: setup ## build what users get
+release: ## build what users get
+	@tools/setup build
 	$(call build,release)
 
-bench: release ## run every benchmark; JSON rows in build/release/bench/
+bench: setup release ## run every benchmark; JSON rows in build/release/bench/
 	@mkdir -p build/release/bench
 	@set -e; for program in build/release/bin/bench_*; do \
 	  test -x "$$program" || { echo "no benchmarks yet"; break; }; \

@@ -86,16 +86,17 @@ function(genscope_gtest target)
                ENVIRONMENT "GENSCOPE_OUT=${PROJECT_BINARY_DIR}/test-runs")
 endfunction()
 
-# genscope_module(<name> [TEST_ONLY] [PURE] [DEPS <modules>] [PORTS <modules>] [LINK <third-party libs>])
+# genscope_module(<name> [TEST_ONLY] [PURE] [BYTES] [DEPS <modules>] [PORTS <modules>] [LINK <third-party libs>])
 # Folder src/<name>: object library genscope_<name> from its *.cc, and with tests on
 # the program <name>_test from its *_test.cc. Adds to two global lists:
 #   GENSCOPE_OBJECT_LIBRARIES  what the library genscope is made of
 #   GENSCOPE_LINK              what it links
 # PURE: no thread and nothing shared, so that its tests are not built for ThreadSanitizer.
+# BYTES: reads what others wrote; UBSan looks at the alignment of its accesses.
 # TEST_ONLY: not part of the library. DEPS that do not exist are ignored. PORTS define functions
 # that this module calls through a header of DEPS: linked with its tests, never included.
 function(genscope_module name)
-  cmake_parse_arguments(arg "TEST_ONLY;PURE" "" "DEPS;PORTS;LINK" ${ARGN})
+  cmake_parse_arguments(arg "TEST_ONLY;PURE;BYTES" "" "DEPS;PORTS;LINK" ${ARGN})
   set(folder "${PROJECT_SOURCE_DIR}/src/${name}")
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${folder}/*.h")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.cc")
@@ -113,6 +114,9 @@ function(genscope_module name)
     genscope_internal_includes(${library})
     if(NOT arg_TEST_ONLY)
       genscope_common_headers(${library})
+    endif()
+    if(arg_BYTES AND GENSCOPE_SANITIZE MATCHES "undefined")
+      target_compile_options(${library} PRIVATE -fsanitize=alignment)
     endif()
     target_link_libraries(${library} PUBLIC ${arg_LINK})
     foreach(dep IN LISTS arg_DEPS)  # the headers of what a dependency links

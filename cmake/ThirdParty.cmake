@@ -21,6 +21,7 @@ genscope_find(fmt)
 genscope_find(yaml-cpp)
 genscope_find(ZLIB)
 genscope_find(nlohmann_json PRIVATE)
+genscope_find(Boost 1.74 PRIVATE)  # Asio and Beast: headers
 # zstd is linked by plain name, for not every system has a CMake package of it; xxhash is
 # used header only (XXH_INLINE_ALL).
 

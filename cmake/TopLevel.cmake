@@ -35,6 +35,11 @@ if(GENSCOPE_SANITIZE)
     # Instrumented code confuses g++ 12's flow analysis; and its warning that tsan
     # does not model fences should be seen, but is no error.
     add_compile_options(-Wno-maybe-uninitialized)
+    if(GENSCOPE_SANITIZE MATCHES "undefined")
+      # Half of the time to compile, for little: a null pointer faults by itself, and alignment
+      # matters where bytes are read (BYTES in genscope_module). clang, in `make fuzz`, checks all.
+      add_compile_options(-fno-sanitize=null,alignment,vptr)
+    endif()
     if(GENSCOPE_SANITIZE MATCHES "thread")
       add_compile_options(-Wno-error=tsan)
     endif()

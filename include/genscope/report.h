@@ -79,6 +79,10 @@ void compare_text(const Comparison& comparison, const CompareTextOptions& option
 void compare_json(const Comparison& comparison, const Sink& sink);
 // The same tables as the text, for a page or a pull request.
 void compare_markdown(const Comparison& comparison, const Sink& sink);
+// One self-contained file to open in a browser, offline; with the spans of both runs, so that they
+// can be looked at side by side.
+void compare_html(const Comparison& comparison, const Run& before, const Analysis& before_analysis,
+                  const Run& after, const Analysis& after_analysis, const Sink& sink);
 
 struct AggregateTextOptions {
   int width = 100;     // columns of the terminal

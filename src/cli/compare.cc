@@ -22,7 +22,8 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  genscope compare genscope-runs/before genscope-runs/after\n"
     "  genscope compare A B --target 5 --noise 5\n"
-    "  genscope compare A B -f md -o compare.md\n"
+    "  genscope compare A B -o compare.html\n"
+    "  genscope compare A B -f md >> pull-request.md\n"
     "  genscope compare A B --json | jq '.rows[] | select(.change == \"slower\")'\n\n"
     "Exit codes:\n"
     "  0    compared\n"
@@ -56,9 +57,10 @@ class Compare final : public Command {
   void add_options(Options& options) override {
     options.add("BEFORE", before_, "", "Run directory, or one trace file").required();
     options.add("AFTER", after_, "", "Another").required();
-    options.add("-f,--format", format_, "FORMAT", "text, json or md")
-        .one_of({"text", "json", "md"})
-        .show_default();
+    options
+        .add("-f,--format", format_, "FORMAT",
+             "text, html, json or md; default: by the name of PATH, else text")
+        .one_of({"text", "html", "json", "md"});
     options.flag("--json", json_, "Short for --format json");
     options
         .add("-o,--output", output_, "PATH", "Write to this file, whole or not at all; - is stdout")
@@ -73,6 +75,7 @@ class Compare final : public Command {
 
   Result<int> run(const Globals& globals) override {
     if (json_) format_ = "json";
+    if (format_.empty()) format_ = format_of(output_, {"html", "json", "md"});
     const Result<Loaded> before = load(before_);
     if (!before) return before.error();
     const Result<Loaded> after = load(after_);
@@ -88,7 +91,7 @@ class Compare final : public Command {
         {.target_seconds = target_, .noise_floor = noise_percent_ / 100, .force = force_});
     Result<Output> output = Output::open(output_);
     if (!output) return output.error();
-    write(comparison, globals, *output);
+    write(comparison, *before, *after, globals, *output);
     if (const Status done = output->commit(); !done) return done.error();
     if (comparison.incomparable.empty() || comparison.forced) return kFine;
     // The text says why; who reads the rest is told here.
@@ -102,10 +105,13 @@ class Compare final : public Command {
   }
 
  private:
-  void write(const Comparison& comparison, const Globals& globals, Output& output) const {
+  void write(const Comparison& comparison, const Loaded& before, const Loaded& after,
+             const Globals& globals, Output& output) const {
     const Sink sink = output.sink();
     if (format_ == "json") {
       compare_json(comparison, sink);
+    } else if (format_ == "html") {
+      compare_html(comparison, before.run, before.analysis, after.run, after.analysis, sink);
     } else if (format_ == "md") {
       compare_markdown(comparison, sink);
     } else {
@@ -116,7 +122,7 @@ class Compare final : public Command {
   }
 
   std::string before_, after_;
-  std::string format_ = "text";
+  std::string format_;  // empty: by the name of the output
   std::string output_ = "-";
   std::optional<double> target_;
   double noise_percent_ = 2;

@@ -24,6 +24,7 @@ class Option {
   Option& positive();
   Option& split_at(char separator);       // one word is several values
   Option& excludes(const Option& other);  // not both
+  Option& needs(const Option& other);     // not this one alone
   Option& show_default();                 // in the help
 
  private:

@@ -109,6 +109,13 @@ Status Output::commit() {
   return Done{};
 }
 
+std::string format_of(std::string_view path, std::initializer_list<const char*> formats) {
+  for (const char* const format : formats) {
+    if (path.ends_with(std::string(".") + format)) return format;
+  }
+  return "text";
+}
+
 void keep_standard_descriptors() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(fd, F_GETFD) >= 0) continue;

@@ -1,6 +1,7 @@
 // Output: where a command writes its result, stdout or a file that appears whole or not at all.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -42,6 +43,9 @@ class Output {
   std::string temporary_;  // empty: written directly
   int fd_ = -1;
 };
+
+// The format that the name of a file asks for, of those there are; else "text".
+std::string format_of(std::string_view path, std::initializer_list<const char*> formats);
 
 // Opens /dev/null where stdin, stdout or stderr is closed, so that no file of ours gets its number
 // and what is printed. A program that we start finds it closed as before.

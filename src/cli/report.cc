@@ -12,14 +12,6 @@
 namespace genscope::cli {
 namespace {
 
-// The format that the name of a file asks for.
-std::string format_of(const std::string& path) {
-  for (const char* const format : {"html", "json", "csv", "md"}) {
-    if (path.ends_with(std::string(".") + format)) return format;
-  }
-  return "text";
-}
-
 class Report final : public Command {
  public:
   const char* name() const override { return "report"; }
@@ -55,7 +47,7 @@ class Report final : public Command {
 
   Result<int> run(const Globals& globals) override {
     if (json_) format_ = "json";
-    if (format_.empty()) format_ = format_of(output_);
+    if (format_.empty()) format_ = format_of(output_, {"html", "json", "csv", "md"});
     const Result<genscope::Run> run = read_run(run_);
     if (!run) return run.error();
     const Analysis analysis = analyze(*run);

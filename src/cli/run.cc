@@ -19,6 +19,7 @@
 #include "cli/watch/environment.h"
 #include "cli/watch/figures.h"
 #include "cli/watch/gpu_lines.h"
+#include "cli/watch/live_server.h"
 #include "cli/watch/settings.h"
 #include "cli/watch/watcher.h"
 #include "cli/whole.h"
@@ -106,6 +107,13 @@ class RunCommand final : public Command {
     options.add("--preset", flags_.preset, "NAME", "development, production or debugging")
         .excludes(config);
     options.add("--json", json_, "FILE", "Write the report as JSON to this file at the end");
+    const Option serve = options.flag(
+        "--serve", serve_, "Show the run in the browser while it runs; see docs/serve.md");
+    options.add("--port", port_, "N", "With --serve: port; 0 takes any that is free")
+        .range(0, 65535)
+        .needs(serve);
+    options.flag("--linger", linger_, "With --serve: go on after the command's end, until Ctrl-C")
+        .needs(serve);
     options.footer(
         std::string("`genscope run [OPTIONS] -- CMD [ARG...]` runs CMD as it would run alone:\n"
                     "same stdin, stdout and stderr, same process group, same exit code. The\n"
@@ -114,7 +122,8 @@ class RunCommand final : public Command {
                     "Examples:\n"
                     "  genscope run -- python generate.py --steps 20\n"
                     "  genscope run --live never --json report.json -- ./pipeline > images.txt\n"
-                    "  genscope run --no-gpu --interval 50 -- make -j8\n\n") +
+                    "  genscope run --no-gpu --interval 50 -- make -j8\n"
+                    "  genscope run --serve -- ./pipeline\n\n") +
         kExitHelp);
   }
 
@@ -143,6 +152,7 @@ class RunCommand final : public Command {
     watch::CannotStart why;
     std::optional<watch::Watcher> watcher(options);
     OwnTrace trace(place.path, settings_.tags);
+    start_server(place);
     watch::Telemetry telemetry(settings_.telemetry, trace.sink());
     const std::optional<watch::Ending> ending = watcher->watch(telemetry, why);
     const std::string trouble = trace.close();
@@ -156,7 +166,25 @@ class RunCommand final : public Command {
     if (settings_.summary) show(place, *ending, telemetry, globals);
     complain(place);
     write_files(place);
+    if (server_) {
+      if (linger_) say_serving();
+      server_->finish(linger_);
+    }
     return ending->exit_code;
+  }
+
+  void start_server(const Place& place) {
+    if (!serve_) return;
+    if (place.path.empty()) return say("there is no live page: nothing is recorded");
+    Result<watch::LiveServer> server =
+        watch::LiveServer::start(place.path, static_cast<std::uint16_t>(port_));
+    if (!server) return say("there is no live page: " + server.error().message);
+    server_.emplace(std::move(*server));
+    std::fprintf(stderr, "genscope: live at %s\n", server_->url().c_str());
+  }
+
+  void say_serving() const {
+    std::fprintf(stderr, "\ngenscope: still at %s; Ctrl-C ends it\n", server_->url().c_str());
   }
 
   // Only a mistake of the user's is an error: a disk that is full must not keep the command from
@@ -298,6 +326,9 @@ class RunCommand final : public Command {
   watch::RunSettings settings_;
   std::optional<WholeRun> whole_;
   std::string run_dir_, name_, json_;
+  std::optional<watch::LiveServer> server_;
+  int port_ = 0;
+  bool serve_ = false, linger_ = false;
 };
 
 }  // namespace

@@ -55,6 +55,9 @@ class Serve final : public Command {
       options_.token.clear();
     } else if (options_.token.empty()) {
       options_.token = serve::Guard::random_token();
+    } else if (!serve::Guard::usable(options_.token)) {
+      return Error{ErrorCode::invalid_argument,
+                   "--token: give at most 256 letters, digits and -_.~"};
     }
     options_.port = static_cast<std::uint16_t>(port_);
     sigset_t ends;

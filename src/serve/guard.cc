@@ -1,18 +1,20 @@
 #include "serve/guard.h"
 
+#include <fmt/format.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
 #include <stdexcept>
 
+#include "base/checksum.h"
 #include "base/text.h"
 
 namespace genscope::serve {
 namespace {
 
-constexpr std::string_view kCookie = "genscope_token=";
 // Scripts and styles are in the page itself; it talks to this server only.
 constexpr const char* kPolicy =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: "
@@ -29,26 +31,41 @@ bool same(std::string_view a, std::string_view b) noexcept {
   return difference == 0;
 }
 
-std::string_view cookie_of(std::string_view header) {
+std::string_view cookie_of(std::string_view header, std::string_view name) {
   while (!header.empty()) {
     const std::size_t end = std::min(header.find(';'), header.size());
     std::string_view part = header.substr(0, end);
     header.remove_prefix(std::min(header.size(), end + 1));
     while (part.starts_with(' ')) part.remove_prefix(1);
-    if (part.starts_with(kCookie)) return part.substr(kCookie.size());
+    if (part.starts_with(name) && part.substr(name.size()).starts_with('=')) {
+      return part.substr(name.size() + 1);
+    }
   }
   return "";
 }
 
 std::string_view without_port(std::string_view host) {
-  if (host.starts_with('[')) return host.substr(0, std::min(host.find(']'), host.size() - 1) + 1);
-  return host.substr(0, host.find(':'));
+  const std::size_t colon = host.rfind(':');
+  const bool inside = host.ends_with(']');  // of an IPv6 address
+  return inside || colon == std::string_view::npos ? host : host.substr(0, colon);
 }
 
 }  // namespace
 
 Guard::Guard(std::string token, std::string address)
-    : token_(std::move(token)), address_(std::move(address)) {}
+    : token_(std::move(token)),
+      address_(std::move(address)),
+      // A browser's cookies are of a host, whatever the port: two servers must not share one.
+      cookie_(fmt::format("genscope_{:08x}",
+                          base::checksum(token_.data(), token_.size()) & 0xffff'ffff)) {}
+
+bool Guard::usable(std::string_view token) noexcept {
+  return !token.empty() && token.size() <= 256 &&
+         std::all_of(token.begin(), token.end(), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                  c == '-' || c == '_' || c == '.' || c == '~';
+         });
+}
 
 std::string Guard::random_token() {
   std::array<std::uint8_t, 16> bytes{};
@@ -73,7 +90,7 @@ bool Guard::knows_token(const HttpRequest& request) const {
   if (const std::string& given = request.header("authorization"); given.starts_with(kBearer)) {
     return same(std::string_view(given).substr(kBearer.size()), token_);
   }
-  return same(cookie_of(request.header("cookie")), token_);
+  return same(cookie_of(request.header("cookie"), cookie_), token_);
 }
 
 bool Guard::host_is_ours(std::string_view host) const {
@@ -113,8 +130,8 @@ void Guard::dress(const HttpRequest& request, HttpResponse& response) const {
     response.headers.push_back(header);
   }
   if (token_.empty() || !request.query.contains("token") || response.status >= 400) return;
-  response.headers.emplace_back(
-      "Set-Cookie", std::string(kCookie) + token_ + "; Path=/; HttpOnly; SameSite=Strict");
+  response.headers.emplace_back("Set-Cookie",
+                                cookie_ + "=" + token_ + "; Path=/; HttpOnly; SameSite=Strict");
 }
 
 }  // namespace genscope::serve

@@ -23,6 +23,9 @@ class Guard {
   void dress(const HttpRequest& request, HttpResponse& response) const;
 
   const std::string& token() const noexcept { return token_; }
+  const std::string& cookie() const noexcept { return cookie_; }  // name of it
+  // Whether a text may be a token: letters, digits and -_.~, which need no quoting anywhere.
+  static bool usable(std::string_view token) noexcept;
   // 128 random bits in hexadecimal.
   static std::string random_token();
 
@@ -30,7 +33,7 @@ class Guard {
   bool knows_token(const HttpRequest& request) const;
   bool host_is_ours(std::string_view host) const;
 
-  std::string token_, address_;
+  std::string token_, address_, cookie_;
 };
 
 }  // namespace genscope::serve

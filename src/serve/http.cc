@@ -1,7 +1,7 @@
 #include "serve/http.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
-
 #include <pthread.h>
 
 #include <algorithm>
@@ -35,6 +35,9 @@ using Trouble = boost::system::error_code;
 
 using Text = std::shared_ptr<const std::string>;
 
+// A command that `genscope run` starts must not hold our sockets open.
+void keep_from_children(int descriptor) { fcntl(descriptor, F_SETFD, FD_CLOEXEC); }
+
 // What has been said on one channel lately.
 struct Channel {
   std::uint64_t next = 1;
@@ -62,6 +65,7 @@ class Server final : public HttpServer {
   void ask(const std::shared_ptr<Connection>& connection, HttpRequest request);
   void subscribe(const std::shared_ptr<Connection>& connection, const std::string& channel,
                  std::uint64_t after);
+  void work(std::function<void()> task) { asio::post(workers_, std::move(task)); }
   void gone(Connection& connection);
   void idle(Connection& connection);  // it waits for its next request from now on
   bool stopping() const noexcept { return stopping_; }
@@ -97,6 +101,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void push(Text event);
   void close();
   void end_when_idle();
+  void end_when_sent();  // closes after the events that wait
 
   std::list<std::shared_ptr<Connection>>::iterator place;
   std::string channel;  // not empty: an event stream
@@ -113,7 +118,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<http::request_parser<http::string_body>> parser_;
   std::optional<http::response<http::string_body>> response_;
   std::deque<Text> events_;
-  bool writing_ = false, closed_ = false;
+  bool writing_ = false, ending_ = false, closed_ = false;
 };
 
 // --- connection
@@ -195,6 +200,7 @@ void Connection::answer(HttpResponse response, bool keep_alive, bool head_only) 
   stream_.expires_after(server_.limits.write);
   auto self = shared_from_this();
   const auto done = [self, keep_alive, streams, channel_name = response.stream,
+                     begun = std::move(response.streams),
                      after = parser_ && parser_->is_done()
                                  ? std::string(parser_->get()["Last-Event-ID"])
                                  : std::string()](Trouble error, std::size_t) {
@@ -202,6 +208,7 @@ void Connection::answer(HttpResponse response, bool keep_alive, bool head_only) 
     if (!streams) return self->read();
     self->writing_ = false;
     self->server_.subscribe(self, channel_name, parse_number(after));
+    if (begun) self->server_.work(begun);
     self->write_events();
   };
   if (streams || head_only) {
@@ -231,6 +238,7 @@ void Connection::write_events() {
   if (writing_ || closed_ || channel.empty()) return;
   auto self = shared_from_this();
   if (events_.empty()) {
+    if (ending_) return close();
     stream_.expires_never();
     return;
   }
@@ -258,6 +266,11 @@ void Connection::end_when_idle() {
   if (!busy || !channel.empty()) close();
 }
 
+void Connection::end_when_sent() {
+  ending_ = true;
+  write_events();
+}
+
 // --- server
 
 Status Server::open(const HttpOptions& options) {
@@ -271,6 +284,7 @@ Status Server::open(const HttpOptions& options) {
   if (error) return failed("understand the address", error);
   const tcp::endpoint endpoint(address, options.port);
   acceptor_.open(endpoint.protocol(), error);
+  keep_from_children(acceptor_.native_handle());
   if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
   if (!error) acceptor_.bind(endpoint, error);
   if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
@@ -294,6 +308,7 @@ void Server::accept() {
       return;
     }
     accepted++;
+    keep_from_children(socket.native_handle());
     if (connections_.size() >= limits.connections) evict();
     auto connection = std::make_shared<Connection>(std::move(socket), *this);
     connections_.push_back(connection);
@@ -397,7 +412,7 @@ void Server::close_channel(const std::string& channel) {
     channels_.erase(channel);
     for (auto it = connections_.begin(); it != connections_.end();) {
       const std::shared_ptr<Connection> connection = *it++;
-      if (connection->channel == channel) connection->close();
+      if (connection->channel == channel) connection->end_when_sent();
     }
   });
 }

@@ -29,7 +29,8 @@ struct HttpResponse {
   std::string type = "text/plain; charset=utf-8";
   std::string body = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
-  std::string stream = {};  // not empty: the body begins an event stream of this channel
+  std::string stream = {};             // not empty: the body begins an event stream of this channel
+  std::function<void()> streams = {};  // called on the worker thread when events reach the reader
 };
 
 // Called on the server's worker thread, one call at a time.
@@ -69,7 +70,7 @@ class HttpServer {
   virtual void publish(const std::string& channel, const std::string& name, std::string data) = 0;
   // Readers of a channel now.
   virtual std::size_t readers(const std::string& channel) const = 0;
-  // Ends the streams of a channel and forgets its events.
+  // Ends the streams of a channel, after what waits to be sent, and forgets its events.
   virtual void close_channel(const std::string& channel) = 0;
   virtual HttpCounts counts() const = 0;
   // Accepts no more, answers what is being asked, ends the streams; then cuts what is left.

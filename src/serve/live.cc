@@ -47,6 +47,12 @@ std::string process_json(const Progress::Process& p, std::int64_t now_monotonic_
                      p.last_stage.empty() ? "null" : number(p.last_stage_seconds), p.lost_spans);
 }
 
+// The process of `genscope run` itself: it has readings of probes and does nothing else.
+bool only_samples(const Progress::Process& p) {
+  return p.stage.empty() && p.last_stage.empty() && p.steps_done == 0 && !p.rank &&
+         !p.values.empty();
+}
+
 std::string value_json(const std::string& counter, double value) {
   const std::size_t slash = counter.rfind('/');
   const Metric* const metric = slash != std::string::npos
@@ -68,7 +74,9 @@ std::string tick_json(const RunEntry& run, const Progress& progress, std::int64_
   const Progress::Process* most_steps = nullptr;
   for (const Progress::Process& p : progress.processes) {
     alive |= p.alive;
-    processes += (processes.empty() ? "" : ",") + process_json(p, now_monotonic_ns);
+    if (!only_samples(p)) {
+      processes += (processes.empty() ? "" : ",") + process_json(p, now_monotonic_ns);
+    }
     for (const auto& [counter, value] : p.values) {
       values += (values.empty() ? "" : ",") + value_json(counter, value);
     }
@@ -150,12 +158,13 @@ bool LiveRuns::tick(HttpServer& server, Watched& watched) {
   bool alive = false;
   for (const Progress::Process& p : now.processes) alive |= p.alive;
   watched.quiet_polls = alive ? 0 : watched.quiet_polls + 1;
-  if (watched.quiet_polls < kQuietPolls) return true;
   const std::optional<RunEntry> ended = find_run(folder_, watched.run.id);
-  const bool known = ended && ended->exit_code;
+  const bool known = ended && ended->exit_code;  // then nothing more is to come
+  if (!known && watched.quiet_polls < kQuietPolls) return true;
   server.publish(
       channel, "end",
       fmt::format(R"({{"exit_code":{}}})", known ? fmt::format("{}", *ended->exit_code) : "null"));
+  server.close_channel(channel);
   return false;
 }
 

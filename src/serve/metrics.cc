@@ -48,6 +48,27 @@ class Families {
   std::map<std::string, Family> families_;
 };
 
+constexpr std::size_t kMostOwnCounters = 200;  // of a process: labels cost a scraper memory
+
+// Under a name in base units, as Prometheus has it: seconds, hertz.
+void add_metric(const Metric& metric, const std::string& labels, double value, Families& out) {
+  struct Base {
+    std::string_view suffix;
+    const char* base;
+    double factor;
+  };
+  constexpr Base kBases[] = {{"_ns", "_seconds", 1e-9}, {"_mhz", "_hertz", 1e6}};
+  std::string name = fmt::format("genscope_{}", metric.id);
+  for (const Base& base : kBases) {
+    if (!name.ends_with(base.suffix)) continue;
+    name.replace(name.size() - base.suffix.size(), std::string::npos, base.base);
+    value *= base.factor;
+  }
+  const bool grows = metric.kind == MetricKind::counter;
+  out.add(name + (grows ? "_total" : ""), grows ? "counter" : "gauge", metric.description, labels,
+          value);
+}
+
 void add_process(const std::string& run, const Progress::Process& p, Families& out) {
   std::string who = fmt::format("run=\"{}\",pid=\"{}\"", run, p.pid);
   if (p.rank) who += fmt::format(",rank=\"{}\"", *p.rank);
@@ -70,15 +91,19 @@ void add_process(const std::string& run, const Progress::Process& p, Families& o
   }
   out.add("genscope_lost_spans_total", "counter", "Spans dropped because buffers were full", who,
           static_cast<double>(p.lost_spans));
+  std::size_t own = 0;
   for (const auto& [counter, value] : p.values) {
     const std::size_t slash = counter.rfind('/');
-    if (slash == std::string::npos) continue;  // the program's own may have any name
-    const Metric* const metric = find_metric(std::string_view(counter).substr(slash + 1));
-    if (metric == nullptr) continue;
-    const bool grows = metric->kind == MetricKind::counter;
-    out.add(fmt::format("genscope_{}{}", metric->id, grows ? "_total" : ""),
-            grows ? "counter" : "gauge", metric->description,
-            fmt::format("run=\"{}\",entity=\"{}\"", run, label(counter.substr(0, slash))), value);
+    const Metric* const metric = slash != std::string::npos
+                                     ? find_metric(std::string_view(counter).substr(slash + 1))
+                                     : nullptr;
+    if (metric != nullptr) {
+      const std::string entity = label(std::string_view(counter).substr(0, slash));
+      add_metric(*metric, who + fmt::format(",entity=\"{}\"", entity), value, out);
+    } else if (own++ < kMostOwnCounters) {
+      out.add("genscope_counter", "gauge", "A counter of the program, by its name",
+              who + fmt::format(",name=\"{}\"", label(counter)), value);
+    }
   }
 }
 

@@ -74,10 +74,12 @@ std::vector<RunEntry> list_runs(const std::string& folder) {
 }
 
 std::optional<RunEntry> find_run(const std::string& folder, std::string_view id) {
-  for (RunEntry& entry : list_runs(folder)) {
-    if (entry.id == id) return std::move(entry);
-  }
-  return std::nullopt;
+  // One name, so that no path can be asked for.
+  if (id.empty() || id == "." || id == ".." ||
+      id.find_first_of(std::string_view("/\0", 2)) != id.npos)
+    return std::nullopt;
+  if (auto itself = entry_of(folder)) return itself->id == id ? itself : std::nullopt;
+  return entry_of(fs::path(folder) / id);
 }
 
 std::string runs_json(const std::vector<RunEntry>& runs) {

@@ -1,5 +1,4 @@
-// The runs of a folder, found by name: a name from outside is only ever compared with what is
-// there, so that no path can be asked for.
+// The runs of a folder, found by name: what comes from outside is one name, never a path.
 #pragma once
 
 #include <cstdint>

@@ -38,24 +38,24 @@ TEST(Url, NumbersOfEvents) {
   }
 }
 
-HttpRequest request(const std::string& path, std::map<std::string, std::string> headers,
-                    std::map<std::string, std::string> query = {}) {
+HttpRequest get(const std::string& path, std::map<std::string, std::string> headers,
+                std::map<std::string, std::string> query = {}) {
   headers.emplace("host", "127.0.0.1:80");
   return {"GET", path, std::move(query), std::move(headers)};
 }
 
 TEST(Guard, TokenByHeaderQueryOrCookie) {
   const Guard guard("secret", "127.0.0.1");
-  EXPECT_TRUE(guard.refuse(request("/", {})));
-  EXPECT_FALSE(guard.refuse(request("/healthz", {})));
-  EXPECT_FALSE(guard.refuse(request("/", {{"authorization", "Bearer secret"}})));
-  EXPECT_FALSE(guard.refuse(request("/", {{"cookie", "a=b; genscope_token=secret; c=d"}})));
-  EXPECT_FALSE(guard.refuse(request("/", {}, {{"token", "secret"}})));
+  EXPECT_TRUE(guard.refuse(get("/", {})));
+  EXPECT_FALSE(guard.refuse(get("/healthz", {})));
+  EXPECT_FALSE(guard.refuse(get("/", {{"authorization", "Bearer secret"}})));
+  EXPECT_FALSE(guard.refuse(get("/", {{"cookie", "a=b; " + guard.cookie() + "=secret; c=d"}})));
+  EXPECT_FALSE(guard.refuse(get("/", {}, {{"token", "secret"}})));
   for (const char* const wrong : {"", "secre", "secrets", "SECRET"}) {
-    EXPECT_TRUE(guard.refuse(request("/", {{"authorization", std::string("Bearer ") + wrong}})));
-    EXPECT_TRUE(guard.refuse(request("/", {}, {{"token", wrong}}))) << wrong;
+    EXPECT_TRUE(guard.refuse(get("/", {{"authorization", std::string("Bearer ") + wrong}})));
+    EXPECT_TRUE(guard.refuse(get("/", {}, {{"token", wrong}}))) << wrong;
   }
-  EXPECT_FALSE(Guard("", "127.0.0.1").refuse(request("/", {})));
+  EXPECT_FALSE(Guard("", "127.0.0.1").refuse(get("/", {})));
 }
 
 TEST(Guard, HostMustBeOurs) {
@@ -69,8 +69,21 @@ TEST(Guard, HostMustBeOurs) {
     EXPECT_EQ(status(ours), 200) << ours;
   }
   for (const char* const other :
-       {"", "evil", "localhost.evil", "127.0.0.1.evil:80", "[::1].evil"}) {
+       {"", "evil", "localhost.evil", "127.0.0.1.evil:80", "[::1].evil", "[::1]:80.evil:1"}) {
     EXPECT_EQ(status(other), 421) << other;
+  }
+}
+
+TEST(Guard, TwoServersDoNotTakeEachOthersCookie) {
+  EXPECT_NE(Guard("one", "127.0.0.1").cookie(), Guard("two", "127.0.0.1").cookie());
+}
+
+TEST(Guard, WhatATokenMayBe) {
+  EXPECT_TRUE(Guard::usable(Guard::random_token()));
+  EXPECT_TRUE(Guard::usable("a-Z_0.~"));
+  for (const std::string& text : {std::string(), std::string("a;b"), std::string("a b"),
+                                  std::string("a%20"), std::string(257, 'a')}) {
+    EXPECT_FALSE(Guard::usable(text)) << text;
   }
 }
 
@@ -81,8 +94,11 @@ TEST(Guard, TokensAreNotTheSameTwice) {
 
 TEST(Runs, AreFoundByNameOnly) {
   const genscope::testing::TempDir dir;
-  const Result<std::string> made =
-      create_run({.path = dir / "run a", .name = "x", .command = {"c"}});
+  RunRequest request;
+  request.path = dir / "run a";
+  request.name = "x";
+  request.command = {"c"};
+  const Result<std::string> made = create_run(request);
   ASSERT_TRUE(made.ok());
   EXPECT_EQ(list_runs(dir.path()).size(), 1u);
   EXPECT_TRUE(find_run(dir.path(), "run a"));
@@ -146,9 +162,14 @@ TEST(Metrics, CountersEndInTotalAndLabelsAreEscaped) {
   Progress progress = sample_progress();
   progress.processes[0].values.emplace_back("tree/cpu_ns", 5.0);
   const std::string text = metrics_text({{run, progress}}, {});
-  EXPECT_THAT(text, HasSubstr("# TYPE genscope_cpu_ns_total counter\n"));
-  EXPECT_THAT(text, HasSubstr("genscope_memory_used_bytes{run=\"a\\\"b\",entity=\"gpu0\"} 96\n"));
-  EXPECT_THAT(text, Not(HasSubstr("loss"))) << "names of the program are no names of Prometheus";
+  EXPECT_THAT(text, HasSubstr("# TYPE genscope_cpu_seconds_total counter\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("genscope_cpu_seconds_total{run=\"a\\\"b\",pid=\"7\",entity=\"tree\"} 5e-09\n"));
+  EXPECT_THAT(
+      text, HasSubstr("genscope_memory_used_bytes{run=\"a\\\"b\",pid=\"7\",entity=\"gpu0\"} 96\n"));
+  EXPECT_THAT(text, HasSubstr("genscope_counter{run=\"a\\\"b\",pid=\"7\",name=\"loss\"} 0.25\n"))
+      << "names of the program are no names of Prometheus";
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include <genscope/advise.h>
 #include <genscope/analyze.h>
 #include <genscope/report.h>
@@ -37,6 +39,14 @@ Result<Whole> whole(const RunEntry& entry) {
   return out;
 }
 
+// A run is known by the last name of its path, which "." and "runs/" do not have.
+SiteOptions with_whole_path(SiteOptions options) {
+  std::error_code failed;
+  const std::filesystem::path whole = std::filesystem::canonical(options.folder, failed);
+  if (!failed) options.folder = whole.string();
+  return options;
+}
+
 template <class Write>
 HttpResponse written(const char* type, Write&& write) {
   HttpResponse response{.type = type};
@@ -47,9 +57,9 @@ HttpResponse written(const char* type, Write&& write) {
 class SiteImpl final : public Site {
  public:
   explicit SiteImpl(const SiteOptions& options)
-      : options_(options),
+      : options_(with_whole_path(options)),
         guard_(options.token, options.address),
-        live_(options.folder, options.interval) {}
+        live_(options_.folder, options_.interval) {}
   ~SiteImpl() override { stop(std::chrono::milliseconds(0)); }
 
   Status start() {
@@ -105,8 +115,9 @@ class SiteImpl final : public Site {
 
   HttpResponse part(const RunEntry& run, std::string_view what) {
     if (what == "stream") {
-      live_.watch(run);
-      return {.type = "text/event-stream", .stream = LiveRuns::channel_of(run.id)};
+      return {.type = "text/event-stream",
+              .stream = LiveRuns::channel_of(run.id),
+              .streams = [this, run] { live_.watch(run); }};
     }
     if (what != "page" && what != "report.html" && what != "report.json") return not_found();
     const Result<Whole> read = whole(run);

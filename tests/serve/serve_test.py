@@ -23,6 +23,7 @@ BIN, TINYDIFF = os.environ["GENSCOPE_BIN"], os.environ["TINYDIFF"]
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PATIENCE = 120
 TOKEN = "0123456789abcdef"
+LONG = 1000
 
 
 class Server:
@@ -104,10 +105,11 @@ class ServeCase(unittest.TestCase):
         return server
 
     def start_run(self, name, steps, *options):
+        """tinydiff under `genscope run`; LONG steps take minutes."""
         process = subprocess.Popen(
             [BIN, "run", "--run-dir", str(self.runs / name), "--live", "never", "--no-gpu", "--",
-             TINYDIFF, "--size", "64", "--guidance", "1", "--steps", str(steps), "--no-image",
-             *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+             TINYDIFF, "--size", "256" if steps == LONG else "64", "--guidance", "1", "--steps",
+             str(steps), "--no-image", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(self.end, process)
         return process
 
@@ -168,7 +170,7 @@ class Answers(ServeCase):
         self.assertIn(b'id="genscope-data">H4sI', html)
 
     def test_metrics_are_what_prometheus_reads(self):
-        self.start_run("going", 100000)
+        self.start_run("going", LONG)
         server = self.serve()
         text = self.wait_until(
             lambda: (t := server.get("/metrics")[1].decode()) and "genscope_step_seconds{" in t and t,
@@ -225,7 +227,7 @@ class Guarded(ServeCase):
         server = self.serve()
         self.assertEqual(server.get("/healthz", token=False)[0].status, 200)
         for path in ("/", "/metrics", "/api/v1/runs", "/api/v1/runs/x/page", "/nothing"):
-            for headers in ({}, {"Authorization": "Bearer wrong"}, {"Cookie": "genscope_token=x"}):
+            for headers in ({}, {"Authorization": "Bearer wrong"}, {"Cookie": "genscope_0=x"}):
                 self.assertEqual(server.get(path, headers, token=False)[0].status, 401, path)
             self.assertEqual(server.get(path + "?token=wrong", token=False)[0].status, 401)
 
@@ -347,7 +349,7 @@ class Rough(ServeCase):
         self.assertIn(200, codes)
 
     def test_a_reader_that_does_not_read_is_dropped_and_others_are_served(self):
-        self.start_run("going", 100000)
+        self.start_run("going", LONG)
         server = self.serve()
         self.wait_until(lambda: "going" in server.get("/api/v1/runs")[1].decode(), "run")
         with socket.create_connection(("127.0.0.1", server.port)) as lazy:
@@ -379,7 +381,7 @@ class Live(ServeCase):
         self.assertIn("rss_bytes", metrics)
 
     def test_who_comes_back_gets_what_was_missed(self):
-        self.start_run("going", 100000)
+        self.start_run("going", LONG)
         server = self.serve()
         self.wait_until(lambda: "going" in server.get("/api/v1/runs")[1].decode(), "run")
         first = events(server, "going", 2)
@@ -388,7 +390,7 @@ class Live(ServeCase):
         self.assertEqual(again[0][0], first[-1][0] + 1)
 
     def test_a_run_that_is_killed_while_watched(self):
-        process = self.start_run("going", 100000)
+        process = self.start_run("going", LONG)
         server = self.serve()
         self.wait_until(lambda: "going" in server.get("/api/v1/runs")[1].decode(), "run")
         events(server, "going", 2)
@@ -413,6 +415,66 @@ class Live(ServeCase):
         report = json.loads(server.get("/api/v1/runs/going/report.json")[1])
         self.assertEqual(report["recorder"]["dropped"], 0)
         self.assertEqual(report["steps"]["count"], 150)
+
+
+class RunServe(ServeCase):
+    """`genscope run --serve`: the run shows itself."""
+
+    def run_it(self, *command, options=()):
+        process = subprocess.Popen(
+            [BIN, "run", "--serve", "--run-dir", str(self.runs / "it"), "--live", "never",
+             "--no-gpu", *options, "--", *command], stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(self.end, process)
+        line = process.stderr.readline()
+        found = re.search(r"live at http://127\.0\.0\.1:(\d+)/runs/it\?token=([0-9a-f]{32})$", line)
+        self.assertTrue(found, line)
+        self.port, self.token = int(found[1]), found[2]
+        return process
+
+    def stream(self):
+        """Names and data of all events until the stream ends."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        connection.request("GET", f"/api/v1/runs/it/stream?token={self.token}")
+        text = connection.getresponse().read().decode()
+        connection.close()
+        return re.findall(r"event: (\w+)\ndata: (.*)\n", text)
+
+    def test_viewers_are_told_of_the_end_and_get_the_last_page(self):
+        process = self.run_it(TINYDIFF, "--size", "64", "--steps", "60", "--no-image")
+        got = self.stream()
+        self.assertEqual(got[-1], ("end", '{"exit_code":0}'))
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        connection.request("GET", f"/api/v1/runs/it/report.json?token={self.token}")
+        self.assertEqual(json.loads(connection.getresponse().read())["steps"]["count"], 60)
+        connection.close()
+        self.assertEqual(process.wait(PATIENCE), 0)
+
+    def test_the_exit_code_is_the_commands_and_no_socket_is_inherited(self):
+        process = self.run_it("sh", "-c", "ls -l /proc/self/fd >&2; exit 3")
+        self.assertEqual(process.wait(PATIENCE), 3)
+        said = process.stderr.read()
+        self.assertNotIn("socket:", said)
+
+    def test_it_lingers_when_asked_to(self):
+        process = self.run_it("sh", "-c", "exit 4", options=["--linger"])
+        for line in process.stderr:
+            if "still at" in line:
+                break
+        got = self.stream()
+        self.assertEqual(got[-1][0], "end")
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(PATIENCE), 4)
+
+    def test_a_taken_port_does_not_keep_the_command_from_running(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            done = subprocess.run(
+                [BIN, "run", "--serve", "--port", str(taken.getsockname()[1]), "--run-dir",
+                 str(self.runs / "it"), "--no-gpu", "--", "sh", "-c", "exit 5"],
+                capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 5)
+        self.assertIn("there is no live page: ", done.stderr)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,16 @@ std::string container(std::string_view header, const Blobs& blobs) {
   return out + blobs.bytes();
 }
 
+std::string names_json(const PageNames& names) {
+  return fmt::format(R"("names":{},"kinds":{})", names.names_json(), names.kinds_json());
+}
+
+std::string limits_json(const PageCuts& cuts) {
+  return fmt::format(
+      R"("limits":{{"spans":{},"spans_kept":{},"args_cut":{},"events_cut":{},"points_cut":{}}})",
+      cuts.spans, cuts.spans_kept, cuts.args, cuts.events, cuts.points);
+}
+
 }  // namespace
 
 std::uint32_t PageNames::number(const Name& name) {
@@ -46,13 +56,27 @@ std::string page_container(const Run& run, const Analysis& analysis, std::string
   const std::string events = events_json(run, analysis, limits, names, blobs, cuts);
   const std::string counters = counters_json(run, analysis, limits, blobs, cuts);
   const std::string header =
-      fmt::format(
-          R"({{"schema":"genscope.page/1","mode":"report","report":{},"names":{},"kinds":{},)",
-          report, names.names_json(), names.kinds_json()) +
-      fmt::format(R"("tracks":{},"events":{},"counters":{},)", tracks, events, counters) +
-      fmt::format(
-          R"("limits":{{"spans":{},"spans_kept":{},"args_cut":{},"events_cut":{},"points_cut":{}}}}})",
-          cuts.spans, cuts.spans_kept, cuts.args, cuts.events, cuts.points);
+      fmt::format(R"({{"schema":"genscope.page/1","mode":"report","report":{},{},)", report,
+                  names_json(names)) +
+      fmt::format(R"("tracks":{},"events":{},"counters":{},{}}})", tracks, events, counters,
+                  limits_json(cuts));
+  return container(header, blobs);
+}
+
+std::string compare_container(const PageRun& before, const PageRun& after,
+                              std::string_view comparison, const PageLimits& limits) {
+  Blobs blobs;
+  std::string runs;
+  for (const PageRun* side : {&before, &after}) {
+    PageNames names;
+    PageCuts cuts;
+    const std::string tracks = tracks_json(side->run, side->analysis, limits, names, blobs, cuts);
+    runs += fmt::format(R"({}{{{},"tracks":{},{}}})", runs.empty() ? "" : ",", names_json(names),
+                        tracks, limits_json(cuts));
+  }
+  const std::string header =
+      fmt::format(R"({{"schema":"genscope.page/1","mode":"compare","compare":{},"runs":[{}]}})",
+                  comparison, runs);
   return container(header, blobs);
 }
 

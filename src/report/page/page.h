@@ -54,6 +54,16 @@ std::string args_json(const Trace& trace, const ArgColumns& args, std::size_t ow
 std::string page_container(const Run& run, const Analysis& analysis, std::string_view report,
                            const PageLimits& limits);
 
+// One of the two runs of a comparison.
+struct PageRun {
+  const Run& run;
+  const Analysis& analysis;
+};
+// The whole container of mode compare; `comparison` is the genscope.compare/1 document. `limits`
+// are of each run.
+std::string compare_container(const PageRun& before, const PageRun& after,
+                              std::string_view comparison, const PageLimits& limits);
+
 // gzip, level 1: a page is written at the end of a run, while someone waits.
 std::string gzip(std::string_view bytes);
 
