@@ -315,6 +315,7 @@ test("TheListOfRunsSortsSearchesAndRefreshes", async ({ page }) => {
   await page.getByRole("button", { name: "Run", exact: true }).click();
   await expect(names.first()).toHaveText("a-ended");
   await page.keyboard.press("/");
+  await page.clock.runFor(20);
   await page.keyboard.type("KILLED");
   await expect(names).toHaveText(["d-killed"]);
   await page.getByLabel("Search the runs").fill("");
