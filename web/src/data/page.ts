@@ -65,7 +65,7 @@ export interface Limits {
 }
 
 export interface Page {
-  mode: "report" | "compare" | "trend";
+  mode: "report" | "compare";
   report: Report | null;
   compare: CompareDoc | null;
   names: string[];
@@ -267,7 +267,7 @@ function last_moment(page: Page): number {
 export function read_page(bytes: Uint8Array): Page {
   const { header, blobs } = read_container(bytes);
   const mode = header["mode"];
-  if (mode !== "report" && mode !== "compare" && mode !== "trend") throw new PageError("the data have a mode that this page does not know");
+  if (mode !== "report" && mode !== "compare") throw new PageError("the data have a mode that this page does not know");
   const names = list(header["names"], "names").map((name) => (typeof name === "string" ? name : String(name)));
   const kinds = list(header["kinds"], "kinds");
   const report = header["report"];

@@ -16,7 +16,6 @@ import { RanksView } from "./ranks";
 import { StagesView } from "./stages";
 import { SummaryView } from "./summary";
 import { SystemView } from "./system";
-import { TrendView } from "./trend";
 
 export interface SectionInfo {
   id: string;
@@ -32,7 +31,6 @@ const ranks = (page: Page): number => new Set(page.tracks.map((t) => t.rank).fil
 
 export const kSections: SectionInfo[] = [
   { id: "compare", title: "Compare", icon: "compare", View: CompareView, shown: (page) => page.mode === "compare" },
-  { id: "trend", title: "Trend", icon: "trend", View: TrendView, shown: (page) => page.mode === "trend" },
   { id: "summary", title: "Summary", icon: "summary", View: SummaryView, shown: report },
   { id: "timeline", title: "Timeline", icon: "timeline", View: Timeline, shown: report },
   { id: "stages", title: "Stages", icon: "stages", View: StagesView, shown: report },
