@@ -1,5 +1,5 @@
 // The dashboard of a run in progress.
-import { signal } from "@preact/signals";
+import { signal } from "../ui/signals";
 import { useEffect, useMemo } from "preact/hooks";
 
 import { cut, format_count, format_ns, format_ratio, unit_of } from "../data/format";

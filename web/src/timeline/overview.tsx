@@ -1,7 +1,7 @@
 // The whole run in a strip, with the window of the timeline on it: drag its middle, its edges, or a
 // new one.
 import { useEffect, useRef } from "preact/hooks";
-import { effect } from "@preact/signals";
+import { effect } from "../ui/signals";
 
 import { overview_density } from "../data/density";
 import { format_ns, format_tick, tick_step } from "../data/format";

@@ -1,5 +1,5 @@
 // The timeline: labels beside a canvas that scrolls with them, and the panel for what is selected.
-import { computed, effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "../ui/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 import { cut, format_ns, format_unit } from "../data/format";

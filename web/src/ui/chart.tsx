@@ -1,6 +1,6 @@
 // A chart of series over time on a canvas: a cursor that all charts share, drag to zoom them together,
 // a readout, and a table of the same figures. Small on purpose: a chart library is a third of a page.
-import { effect, signal } from "@preact/signals";
+import { effect, signal } from "./signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { counter_strip } from "../data/density";

@@ -1,5 +1,5 @@
 // What the page shows now. One signal per thing; the address carries what should survive a reload.
-import { batch, computed, effect, signal } from "@preact/signals";
+import { batch, computed, effect, signal } from "./signals";
 
 import type { Page } from "../data/page";
 import { find_spans, matching_names, view_span, type Hits, type SpanRef } from "../data/search";

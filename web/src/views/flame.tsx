@@ -1,5 +1,5 @@
 // Spans folded by path: flame or icicle, and a sandwich of callers and callees for the chosen name.
-import { effect, signal } from "@preact/signals";
+import { effect, signal } from "../ui/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { cut, format_count, format_ns, format_ratio, visible } from "../data/format";

@@ -7,11 +7,6 @@ import { set_view, tab } from "../ui/state";
 import { figure, said, Table } from "../ui/table";
 import { Text } from "../ui/text";
 
-const kNotices = [
-  ["Preact", "MIT", "Jason Miller"],
-  ["@preact/signals", "MIT", "Preact Team"],
-];
-
 export function SystemView({ page }: { page: Page }) {
   const report = page.report!;
   const { run, recorder } = report;
@@ -93,7 +88,7 @@ export function SystemView({ page }: { page: Page }) {
         {Object.keys(report.absent).length === 0 ? <Empty>Everything that this report can hold was measured.</Empty> : <Facts facts={Object.entries(report.absent).slice(0, 200).map(([key, reason]) => ({ label: cut(key, 80), value: <Text text={text_of(reason)} length={300} /> }))} />}
       </Section>
       <Section title="Inside this page">
-        <p class="hint">genscope is under the Apache License 2.0. The page contains {kNotices.map(([name, licence, who]) => `${name} (${licence}, ${who})`).join(", ")}.</p>
+        <p class="hint">genscope is under the Apache License 2.0. The page contains Preact (MIT, Jason Miller).</p>
       </Section>
     </>
   );
