@@ -95,7 +95,7 @@ export function Table<T>({ caption, columns, rows, initial, most = 25, current, 
         </tbody>
       </table>
       {ordered.length > most && !printing.value && (
-        <button class="ghost rest" onClick={() => set_open(!open)}>{open ? "Show fewer" : `Show all ${ordered.length.toLocaleString("en-US")}`}</button>
+        <button class="ghost rest" onClick={() => set_open(!open)}>{open ? "Show fewer" : `Show all ${format_count(ordered.length)}`}</button>
       )}
     </div>
   );
