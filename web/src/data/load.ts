@@ -28,6 +28,10 @@ export async function gunzip(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array
   }
 }
 
+let source = "";
+export const source_text = (): string => source; // what the page was filled with, for a copy of it
+
 export async function load_bytes(text: string): Promise<Uint8Array> {
-  return gunzip(from_base64(text.trim()));
+  source = text.trim();
+  return gunzip(from_base64(source));
 }

@@ -3,6 +3,7 @@
 // A row is one lane of a track: spans sorted by begin that do not overlap. Times are ns since the
 // run's begin as doubles, exact up to 2^53 (104 days).
 import { is_object, list, PageError, read_column, read_container, same_length, type Json, type JsonObject } from "./container";
+import { align } from "./aligned";
 import { as_report, type CompareDoc, type Report } from "./report";
 import { read_rows, type Row } from "./rows";
 
@@ -60,13 +61,17 @@ export interface Limits {
   points_cut: number;
 }
 
-export interface Page {
+export interface Run {
+  names: string[];
+  kinds: string[]; // beside names
+  tracks: Track[];
+}
+
+export interface Page extends Run {
   mode: "report" | "compare";
   report: Report | null;
   compare: CompareDoc | null;
-  names: string[];
-  kinds: string[];
-  tracks: Track[];
+  runs: [Run, Run] | null; // before and after, of a comparison; then the tracks are both, aligned
   events: Events;
   counters: Counter[];
   limits: Limits | null;
@@ -167,6 +172,21 @@ function read_limits(value: Json | undefined): Limits | null {
   };
 }
 
+function read_run(blobs: Uint8Array, header: JsonObject): Run {
+  const names = list(header["names"], "names").map((name) => (typeof name === "string" ? name : String(name)));
+  const kinds = list(header["kinds"], "kinds");
+  return {
+    names,
+    kinds: names.map((_, i) => text(kinds[i]) || "none"),
+    tracks: list(header["tracks"], "tracks").map((track, i) => read_track(blobs, track, i, names.length)),
+  };
+}
+
+function read_runs(blobs: Uint8Array, value: Json | undefined): [Run, Run] | null {
+  const [before, after] = list(value, "runs");
+  return is_object(before) && is_object(after) ? [read_run(blobs, before), read_run(blobs, after)] : null;
+}
+
 function last_moment(page: Page): number {
   let end = page.report?.run?.wall_ns ?? 0;
   for (const track of page.tracks) {
@@ -183,16 +203,14 @@ export function read_page(bytes: Uint8Array): Page {
   const { header, blobs } = read_container(bytes);
   const mode = header["mode"];
   if (mode !== "report" && mode !== "compare") throw new PageError("the data have a mode that this page does not know");
-  const names = list(header["names"], "names").map((name) => (typeof name === "string" ? name : String(name)));
-  const kinds = list(header["kinds"], "kinds");
   const report = header["report"];
+  const runs = read_runs(blobs, header["runs"]);
   const page: Page = {
     mode,
     report: is_object(report) ? as_report(report) : null,
     compare: is_object(header["compare"]) ? (header["compare"] as unknown as CompareDoc) : null,
-    names,
-    kinds: names.map((_, i) => text(kinds[i]) || "none"),
-    tracks: list(header["tracks"], "tracks").map((track, i) => read_track(blobs, track, i, names.length)),
+    runs,
+    ...((runs && align(...runs)) ?? read_run(blobs, header)),
     events: read_events(blobs, header["events"]),
     counters: list(header["counters"], "counters").map((counter, i) => read_counter(blobs, counter, i)),
     limits: read_limits(header["limits"]),

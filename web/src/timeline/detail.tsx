@@ -6,7 +6,7 @@ import { view_span } from "../data/search";
 import { range_statistics } from "../data/stats";
 import { Table } from "../ui/table";
 import { Text } from "../ui/text";
-import { fit_selection, colour_of, marks, pins, query, range, selection, stage, tab, toggled, set_view } from "../ui/state";
+import { fit_selection, colour_of, links, marks, pins, query, range, select, selection, stage, tab, toggled, set_view } from "../ui/state";
 
 const plain = (value: Json): string => (typeof value === "string" ? value : typeof value === "number" ? format_count(value) : JSON.stringify(value));
 
@@ -56,6 +56,16 @@ function SpanDetail({ page }: { page: Page }) {
         <div><dt>Share of the run</dt><dd>{format_ratio(length / page.end_ns)}</dd></div>
         {args && Object.entries(args).map(([key, value]) => <div key={key}><dt class="arg">{cut(key, 40)}</dt><dd><Text text={plain(value)} length={120} /></dd></div>)}
       </dl>
+      {links.value.length > 0 && (
+        <p class="row-buttons">
+          Linked by <code>correlation</code>
+          {links.value.slice(0, 8).map((to) => {
+            const other = view_span(page, to)!;
+            return <button key={`${to.track}.${to.lane}.${to.place}`} onClick={() => select(to, true)}>{cut(page.names[other.name] ?? "", 60)} <small>{format_ns(other.end - other.begin)}, {other.begin < span.begin ? "before" : "after"} {format_ns(Math.abs(other.begin - span.begin))}</small></button>;
+          })}
+          {links.value.length > 8 && <small>and {links.value.length - 8} more</small>}
+        </p>
+      )}
     </section>
   );
 }
@@ -96,7 +106,7 @@ function Marks() {
   if (marks.value.length === 0) return null;
   return (
     <section class="detail" aria-label="Marks">
-      <header><h2>Marks</h2><small>kept in the address of this page</small></header>
+      <header><h2>Marks</h2><small>kept in the address and in a copy of this page (Data)</small></header>
       <ul class="marks">
         {marks.value.map((mark, i) => (
           <li key={i}>

@@ -5,11 +5,12 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { cut, format_count, format_ns, format_unit } from "../data/format";
 import type { Page } from "../data/page";
 import { span_at, upper_bound, view_span, type SpanRef } from "../data/search";
-import { all_counters, colours, dark, fit_selection, folded, marks, page as current, palette, pan, pins, printing, range, select, selection, set_view, toggled, view, wanted_names, zoom } from "../ui/state";
+import { all_counters, as_table, colours, dark, fit_selection, folded, links, marks, page as current, palette, pan, pins, printing, range, select, selection, set_view, toggled, view, wanted_names, zoom } from "../ui/state";
 import { theme_colours } from "../ui/theme";
 import { Detail } from "./detail";
 import { counter_values, draw, kAxis, visible_items, type Scene } from "./draw";
 import { item_at, kPad, kRow, lay_out, type Item } from "./layout";
+import { SpanTable } from "./span_table";
 import { Overview } from "./overview";
 import { Toolbar } from "./toolbar";
 
@@ -33,6 +34,7 @@ function scene_of(page: Page): Scene | null {
     colours: colours.value,
     wanted: wanted_names.value,
     selection: selection.value,
+    links: links.value,
     hover: hover.value,
     range: range.value,
     marks: marks.value,
@@ -279,9 +281,11 @@ export function Timeline({ page }: { page: Page }) {
   if (spans === 0 && page.counters.length === 0) return <p class="empty">No spans and no samples were recorded, so there is no timeline.</p>;
   return (
     <div class="timeline">
+      {page.runs && <p class="hint">The main track of both runs. Stages that both have begin together; what goes over the begin of such a stage is left out. Durations are true, times on the axis are not those of a clock.</p>}
       <Toolbar page={page} />
       <Overview page={page} />
-      <div class="tl-scroll" ref={scroller} tabIndex={0} role="region" aria-label="Tracks" style={{ "--inner": `${inner}px` }}>
+      {as_table.value && <SpanTable page={page} />}
+      <div class="tl-scroll" hidden={as_table.value} ref={scroller} tabIndex={0} role="region" aria-label="Tracks" style={{ "--inner": `${inner}px` }}>
         <div class="tl-inner" style={{ height: `${inner}px` }}>
           <div class="tl-view">
             <div class="tl-labels">
@@ -292,7 +296,7 @@ export function Timeline({ page }: { page: Page }) {
               <canvas
                 ref={canvas}
                 role="img"
-                aria-label={`Timeline of ${format_count(spans)} spans on ${page.tracks.length} tracks. The table of the Stages section and the statistics of a range hold the same figures.`}
+                aria-label={`Timeline of ${format_count(spans)} spans on ${page.tracks.length} tracks over ${format_ns(page.end_ns)}. The button Table shows the spans in view as a table.`}
               />
               <MovingTip page={page} />
             </div>

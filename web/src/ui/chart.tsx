@@ -6,6 +6,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { counter_strip } from "../data/density";
 import { cut, format_ns, format_tick, format_unit, tick_step } from "../data/format";
 import { upper_bound } from "../data/search";
+import { band_totals, type Band } from "../data/throttle";
 import { dark, palette, printing, type Window } from "./state";
 import { Table } from "./table";
 import { theme_colours } from "./theme";
@@ -52,6 +53,7 @@ export interface ChartProps {
   x?: "time" | "index";
   height?: number;
   points?: boolean;
+  bands?: Band[]; // stretches behind the lines
   pick?: (index: number) => void;
 }
 
@@ -183,8 +185,20 @@ function paint_chart(context: CanvasRenderingContext2D, props: ChartProps, frame
     context.fillStyle = ui.soft;
     if (x < frame.width - 16) context.fillText(index ? String(Math.round(at)) : format_tick(at, step), x, bottom + 12);
   }
-  paint_lines(context, props, frame);
   const at = (time: number): number => kLeft + ((time - frame.from) / (frame.to - frame.from)) * room;
+  for (const band of props.bands ?? []) {
+    const from = Math.max(kLeft, at(band.begin));
+    const width = Math.min(kLeft + room, at(band.end)) - from;
+    if (width <= 0) continue;
+    context.globalAlpha = 0.28;
+    context.fillStyle = ui.over;
+    context.fillRect(from, kTop, Math.max(1, width), bottom - kTop);
+    context.globalAlpha = 1;
+    context.textAlign = "left";
+    context.fillStyle = ui.text;
+    if (width > band.name.length * 6) context.fillText(band.name, from + 4, bottom - 8);
+  }
+  paint_lines(context, props, frame);
   if (cursor !== null && cursor >= frame.from && cursor <= frame.to) {
     context.fillStyle = ui.soft;
     context.fillRect(Math.round(at(cursor)), kTop, 1, bottom - kTop);
@@ -275,6 +289,7 @@ export function Chart(props: ChartProps) {
   const stats = useMemo(() => props.lines.map(figures), [props.lines]);
   useEffect(() => (canvas.current ? install(canvas.current, props, stats, set_said) : undefined), [props.lines, props.end, props.unit, table]);
   const first = stats[0];
+  const held = props.bands?.length ? `Held down: ${band_totals(props.bands).map(([name, ns]) => `${name} ${format_ns(ns)}`).join("; ")}` : "";
   const summary = first && first.n > 0 ? `mean ${format_unit(first.mean, props.unit)}, most ${format_unit(first.high, props.unit)}` : "no readings";
   return (
     <figure class="chart">
@@ -295,8 +310,9 @@ export function Chart(props: ChartProps) {
           ]}
         />
       ) : (
-        <canvas ref={canvas} class="plot" style={{ height: `${props.height ?? 130}px` }} role="img" aria-label={`${cut(props.title, 80)}: ${summary}`} title="Drag to zoom, double click for the whole" />
+        <canvas ref={canvas} class="plot" style={{ height: `${props.height ?? 130}px` }} role="img" aria-label={`${cut(props.title, 80)}: ${summary}. ${held}`} title="Drag to zoom, double click for the whole" />
       )}
+      {held && <p class="hint">{held}</p>}
       {props.lines.length > 1 && !table && (
         <ul class="legend">
           {props.lines.map((line, i) => (

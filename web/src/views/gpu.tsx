@@ -11,7 +11,7 @@ const kCharts: Wanted[] = [
   { title: "Memory", metrics: ["memory_used_bytes", "tree_memory_bytes"], limit: ["memory_total_bytes"] },
   { title: "Power", metrics: ["power_watts", "power_instant_watts"], limit: ["power_limit_watts"] },
   { title: "Temperature", metrics: ["temperature_celsius", "temperature_hotspot_celsius", "temperature_memory_celsius"], limit: ["temperature_limit_celsius"] },
-  { title: "Clocks", metrics: ["clock_core_mhz", "clock_memory_mhz"], limit: ["clock_core_max_mhz"] },
+  { title: "Clocks", metrics: ["clock_core_mhz", "clock_memory_mhz"], limit: ["clock_core_max_mhz"], bands: "throttle_reasons" },
   { title: "Held down", metrics: ["throttle_power_ns", "throttle_thermal_ns", "throttle_other_ns"] },
   { title: "PCIe", metrics: ["pcie_receive_bytes", "pcie_send_bytes", "pcie_receive_bytes_per_second", "pcie_send_bytes_per_second"] },
   { title: "Link", metrics: ["link_receive_bytes", "link_send_bytes"] },
