@@ -3,8 +3,8 @@ import type { Json } from "../data/container";
 import { format_count, format_ns, format_ratio, cut } from "../data/format";
 import { kClipped, kDetached, kFailed, kUnfinished, type Page } from "../data/page";
 import { view_span } from "../data/search";
-import { range_statistics } from "../data/stats";
-import { Table } from "../ui/table";
+import { range_statistics, type NameStats } from "../data/stats";
+import { measured, Table, words } from "../ui/table";
 import { Text } from "../ui/text";
 import { fit_selection, colour_of, links, marks, pins, query, range, select, selection, stage, tab, toggled, set_view } from "../ui/state";
 
@@ -87,15 +87,15 @@ function RangeDetail({ page }: { page: Page }) {
         caption="Spans that touch the range, by name"
         rows={rows}
         most={12}
-        initial="total"
+        initial="Time inside"
         columns={[
-          { key: "name", title: "Name", text: true, value: (r) => page.names[r.name] ?? "", show: (r) => <><i class="swatch" style={{ background: colour_of(page.names[r.name] ?? "") }} /><Text text={page.names[r.name] ?? ""} length={80} /></> },
-          { key: "count", title: "Count", value: (r) => r.count, show: (r) => format_count(r.count) },
-          { key: "total", title: "Time inside", value: (r) => r.total, show: (r) => format_ns(r.total) },
-          { key: "share", title: "Of the range", value: (r) => r.total, show: (r) => format_ratio(r.total / length) },
-          { key: "mean", title: "Mean inside", value: (r) => r.total / r.count, show: (r) => format_ns(r.total / r.count) },
-          { key: "min", title: "Shortest", value: (r) => r.min, show: (r) => format_ns(r.min) },
-          { key: "max", title: "Longest", value: (r) => r.max, show: (r) => format_ns(r.max) },
+          words("Name", (r: NameStats) => page.names[r.name] ?? "", (r) => <><i class="swatch" style={{ background: colour_of(page.names[r.name] ?? "") }} /><Text text={page.names[r.name] ?? ""} length={80} /></>),
+          measured("Count", (r: NameStats) => r.count, format_count),
+          measured("Time inside", (r: NameStats) => r.total, format_ns),
+          { title: "Of the range", value: (r) => r.total, show: (r) => format_ratio(r.total / length) },
+          measured("Mean inside", (r: NameStats) => r.total / r.count, format_ns),
+          measured("Shortest", (r: NameStats) => r.min, format_ns),
+          measured("Longest", (r: NameStats) => r.max, format_ns),
         ]}
       />
     </section>

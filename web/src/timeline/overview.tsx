@@ -90,15 +90,12 @@ export function Overview({ page }: { page: Page }) {
       else if (Math.abs(at - grip.at) > page.end_ns / element.clientWidth) set_view(Math.min(at, grip.at), Math.max(at, grip.at));
     };
     const up = (): void => void (grip = null);
-    element.addEventListener("pointerdown", down);
-    element.addEventListener("pointermove", move);
-    element.addEventListener("pointerup", up);
+    element.onpointerdown = down;
+    element.onpointermove = move;
+    element.onpointerup = up;
     return () => {
       stop();
       watch.disconnect();
-      element.removeEventListener("pointerdown", down);
-      element.removeEventListener("pointermove", move);
-      element.removeEventListener("pointerup", up);
     };
   }, [page]);
   return (

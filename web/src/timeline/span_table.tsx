@@ -3,7 +3,7 @@ import { cut, format_count, format_ns } from "../data/format";
 import type { Page } from "../data/page";
 import { spans_between, view_span, type SpanRef } from "../data/search";
 import { select, selection, view } from "../ui/state";
-import { Table } from "../ui/table";
+import { measured, Table, words } from "../ui/table";
 
 const kMost = 500;
 
@@ -22,12 +22,12 @@ export function SpanTable({ page }: { page: Page }) {
         pick={(ref) => select(ref)}
         current={(ref) => chosen !== null && ref.track === chosen.track && ref.lane === chosen.lane && ref.place === chosen.place}
         columns={[
-          { key: "name", title: "Name", text: true, value: name, show: (r) => cut(name(r), 80) },
-          { key: "begin", title: "Begin", value: (r) => span(r).begin, show: (r) => format_ns(span(r).begin) },
-          { key: "duration", title: "Duration", value: (r) => span(r).end - span(r).begin, show: (r) => format_ns(span(r).end - span(r).begin) },
-          { key: "kind", title: "Kind", text: true, value: (r) => page.kinds[span(r).name] ?? "" },
-          { key: "track", title: "Track", text: true, value: track, show: (r) => cut(track(r), 80) },
-          { key: "lane", title: "Depth", value: (r) => r.lane },
+          words("Name", name, (r) => cut(name(r), 80)),
+          measured("Begin", (r: SpanRef) => span(r).begin, format_ns),
+          measured("Duration", (r: SpanRef) => span(r).end - span(r).begin, format_ns),
+          { title: "Kind", text: true, value: (r) => page.kinds[span(r).name] ?? "" },
+          words("Track", track, (r) => cut(track(r), 80)),
+          { title: "Depth", value: (r) => r.lane },
         ]}
       />
       <p class="hint">{format_count(count)} spans are in view{count > refs.length && `; the first ${format_count(refs.length)} are here, ${format_count(count - refs.length)} more are not: zoom in`}.</p>

@@ -237,19 +237,18 @@ function install(page: Page, canvas: HTMLCanvasElement, scroller: HTMLElement): 
     select(ref);
     fit_selection();
   };
-  scroller.addEventListener("scroll", on_scroll);
+  scroller.onscroll = on_scroll;
   canvas.addEventListener("wheel", wheel, { passive: false });
-  canvas.addEventListener("pointerdown", down);
-  canvas.addEventListener("pointermove", move);
-  canvas.addEventListener("pointerup", up);
-  canvas.addEventListener("pointercancel", up);
-  canvas.addEventListener("pointerleave", leave);
-  canvas.addEventListener("dblclick", double);
+  canvas.onpointerdown = down;
+  canvas.onpointermove = move;
+  canvas.onpointerup = canvas.onpointercancel = up;
+  canvas.onpointerleave = leave;
+  canvas.ondblclick = double;
   return () => {
     stop();
     watch.disconnect();
     cancelAnimationFrame(frame);
-    scroller.removeEventListener("scroll", on_scroll);
+    scroller.onscroll = null;
     leave();
   };
 }

@@ -8,7 +8,7 @@ import { cut, format_ns, format_tick, format_unit, tick_step } from "../data/for
 import { upper_bound } from "../data/search";
 import { band_totals, type Band } from "../data/throttle";
 import { dark, palette, printing, type Window } from "./state";
-import { Table } from "./table";
+import { measured, Table, words } from "./table";
 import { theme_colours } from "./theme";
 
 export interface Line {
@@ -304,9 +304,9 @@ export function Chart(props: ChartProps) {
           caption={`${cut(props.title, 80)} in figures`}
           rows={props.lines.map((line, i) => ({ line, ...stats[i]! }))}
           columns={[
-            { key: "name", title: "Series", text: true, value: (r) => r.line.name, show: (r) => cut(r.line.name, 60) },
-            { key: "n", title: "Readings", value: (r) => r.n },
-            ...(["low", "mean", "high"] as const).map((key, i) => ({ key, title: ["Least", "Mean", "Most"][i]!, value: (r: Figures) => r[key], show: (r: Figures) => format_unit(r[key], props.unit) })),
+            words("Series", (r: Figures & { line: Line }) => r.line.name, (r) => cut(r.line.name, 60)),
+            { title: "Readings", value: (r) => r.n },
+            ...(["low", "mean", "high"] as const).map((key, i) => measured(["Least", "Mean", "Most"][i]!, (r: Figures & { line: Line }) => r[key], (v) => format_unit(v, props.unit))),
           ]}
         />
       ) : (

@@ -6,7 +6,7 @@ import { place_boxes, type Flame, type FlameBox } from "../data/flame";
 import { path_of } from "../data/flame_diff";
 import { effect, signal } from "./signals";
 import { dark, printing } from "./state";
-import { type Column, Table } from "./table";
+import { type Column, measured, Table } from "./table";
 import { Text } from "./text";
 import { theme_colours } from "./theme";
 
@@ -37,13 +37,13 @@ export interface GraphProps {
 function Paths({ flame, names, label, columns }: GraphProps) {
   const nodes = useMemo(() => flame.total.map((_, node) => node).slice(1).sort((a, b) => flame.total[b]! - flame.total[a]!), [flame]);
   const usual: Column<number>[] = [
-    { key: "total", title: "Total", value: (n) => flame.total[n]!, show: (n) => format_ns(flame.total[n]) },
-    { key: "self", title: "Self", value: (n) => flame.self[n]!, show: (n) => format_ns(flame.self[n]) },
-    { key: "count", title: "Count", value: (n) => flame.count[n]!, show: (n) => format_count(flame.count[n]) },
+    measured("Total", (n: number) => flame.total[n]!, format_ns),
+    measured("Self", (n: number) => flame.self[n]!, format_ns),
+    measured("Count", (n: number) => flame.count[n]!, format_count),
   ];
   return (
     <>
-      <Table caption={label} rows={nodes.slice(0, kMostRows)} columns={[{ key: "path", title: "Path", text: true, value: (n) => path_of(names, flame, n), show: (n) => <Text text={path_of(names, flame, n)} length={200} /> }, ...(columns ?? usual)]} />
+      <Table caption={label} rows={nodes.slice(0, kMostRows)} columns={[{ title: "Path", text: true, value: (n) => path_of(names, flame, n), show: (n) => <Text text={path_of(names, flame, n)} length={200} /> }, ...(columns ?? usual)]} />
       {nodes.length > kMostRows && <p class="hint">{format_count(nodes.length - kMostRows)} more paths take less time.</p>}
     </>
   );

@@ -8,7 +8,14 @@ import { Graph, upside, type Paint } from "../ui/flame_graph";
 import { Empty, Section } from "../ui/parts";
 import { ink_on } from "../ui/palette";
 import { colours, palette, query, tab } from "../ui/state";
-import { figure, Table } from "../ui/table";
+import { figure, Table, words } from "../ui/table";
+
+interface NameRow {
+  name: number;
+  total: number;
+  self: number;
+  count: number;
+}
 
 // What a graph of the page's own names needs.
 function usual(page: Page, flame: Flame, root: string) {
@@ -36,7 +43,7 @@ export function FlameView({ page }: { page: Page }) {
   }, [page, which]);
   const both = useMemo(() => (centre === null ? null : sandwich(flame, centre, page.names.length)), [flame, centre]);
   const names = useMemo(() => {
-    const totals = new Map<number, { name: number; total: number; self: number; count: number }>();
+    const totals = new Map<number, NameRow>();
     for (let node = 1; node < flame.name.length; ++node) {
       const name = flame.name[node]!;
       const row = totals.get(name) ?? { name, total: 0, self: 0, count: 0 };
@@ -81,14 +88,14 @@ export function FlameView({ page }: { page: Page }) {
         <Table
           caption="Spans by name"
           rows={names}
-          initial="self"
+          initial="Self"
           most={15}
           pick={(r) => set_centre(r.name)}
           current={(r) => r.name === centre}
           columns={[
-            { key: "name", title: "Name", text: true, value: (r) => page.names[r.name] ?? "", show: (r) => <><i class="swatch" style={{ background: palette.value[colours.value[r.name]!]! }} />{cut(page.names[r.name] ?? "", 80)}</> },
+            words("Name", (r: NameRow) => page.names[r.name] ?? "", (r) => <><i class="swatch" style={{ background: palette.value[colours.value[r.name]!]! }} />{cut(page.names[r.name] ?? "", 80)}</>),
             figure("self", "Self", format_ns),
-            { key: "share", title: "Of all", value: (r) => r.self, show: (r) => format_ratio(r.self / (flame.total[0] || 1)) },
+            { title: "Of all", value: (r) => r.self, show: (r) => format_ratio(r.self / (flame.total[0] || 1)) },
             figure("total", "Total", format_ns),
             figure("count", "Count", format_count),
           ]}

@@ -6,7 +6,7 @@ import { diff_flames, type FlameDiff, type Path } from "../data/flame_diff";
 import type { Page } from "../data/page";
 import { Graph, upside } from "../ui/flame_graph";
 import { Empty, Section } from "../ui/parts";
-import { figure, Table } from "../ui/table";
+import { figure, measured, Table } from "../ui/table";
 import { Text } from "../ui/text";
 import { theme_colours } from "../ui/theme";
 
@@ -29,7 +29,7 @@ function tell(diff: FlameDiff, names: string[], node: number): string {
 const Paths = ({ title, list }: { title: string; list: Path[] }) => (
   <Section title={title}>
     {list.length === 0 ? <Empty>None.</Empty> : (
-      <Table caption={title} rows={list} most={12} columns={[{ key: "path", title: "Path", text: true, value: (p) => p.path, show: (p) => <Text text={p.path} length={200} /> }, figure("ns", "Time", format_ns)]} />
+      <Table caption={title} rows={list} most={12} columns={[{ title: "Path", text: true, value: (p) => p.path, show: (p) => <Text text={p.path} length={200} /> }, figure("ns", "Time", format_ns)]} />
     )}
   </Section>
 );
@@ -38,7 +38,7 @@ export function FlameDiffView({ page }: { page: Page }) {
   const [zoom, set_zoom] = useState(0);
   const [before, after] = page.runs!;
   const diff = useMemo(() => diff_flames(before, after), [page]);
-  const time = (key: "before" | "after", title: string) => ({ key, title, value: (n: number) => diff[key][n] || null, show: (n: number) => format_ns(diff[key][n]) });
+  const time = (key: "before" | "after", title: string) => measured(title, (n: number) => (diff[key][n]! >= 0 ? diff[key][n] : null), format_ns);
   return (
     <>
       <Section title="Flame of both" note="width: the run after; orange ▲ takes more own time a generation, blue ▼ less">
@@ -59,7 +59,7 @@ export function FlameDiffView({ page }: { page: Page }) {
           }}
           mark={(node) => sign(change(diff, node))}
           tell={(node) => tell(diff, after.names, node)}
-          columns={[time("before", "Own, before"), time("after", "Own, after"), { key: "change", title: "Change", value: (n) => diff.after[n]! - diff.before[n]!, show: (n) => (Number.isNaN(diff.before[n]!) ? "+ new" : `${sign(change(diff, n))}${format_ns(diff.after[n]! - diff.before[n]!)}`) }]}
+          columns={[time("before", "Own, before"), time("after", "Own, after"), { title: "Change", value: (n) => diff.after[n]! - diff.before[n]!, show: (n) => (Number.isNaN(diff.before[n]!) ? "+ new" : `${sign(change(diff, n))}${format_ns(diff.after[n]! - diff.before[n]!)}`) }]}
           pick={set_zoom}
         />
       </Section>

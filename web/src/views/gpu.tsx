@@ -1,9 +1,10 @@
 // One card per GPU: its figures and its readings over time.
+import type { JsonObject } from "../data/container";
 import { cut, format_bytes, format_ns, format_ratio, format_unit } from "../data/format";
 import type { Page } from "../data/page";
 import { number_of, objects, text_of, type Gpu } from "../data/report";
 import { Empty, Section, Tile } from "../ui/parts";
-import { figure, said, Table } from "../ui/table";
+import { figure, said, Table, words } from "../ui/table";
 import { Charts, type Wanted } from "./series";
 
 const kCharts: Wanted[] = [
@@ -66,10 +67,10 @@ export function GpuView({ page }: { page: Page }) {
           <Table
             caption="Kernels by total time"
             rows={kernels}
-            initial="total_ns"
+            initial="Total"
             columns={[
               said("name", "Kernel", 90),
-              { key: "stage", title: "Stage", text: true, value: (k) => text_of(k["stage"]), show: (k) => cut(text_of(k["stage"]) || "outside", 40) },
+              words("Stage", (k: JsonObject) => text_of(k["stage"]), (k) => cut(text_of(k["stage"]) || "outside", 40)),
               figure("count", "Count"),
               figure("total_ns", "Total", format_ns),
             ]}

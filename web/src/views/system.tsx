@@ -1,10 +1,10 @@
 // Where and how it ran, how it was recorded, and whose work the page contains.
 import { cut, format_bytes, format_count, format_ns, format_unit } from "../data/format";
 import type { Page } from "../data/page";
-import { number_of, text_of } from "../data/report";
+import { number_of, text_of, type TelemetryEvent, type Thread } from "../data/report";
 import { Empty, Facts, Section } from "../ui/parts";
 import { set_view, tab } from "../ui/state";
-import { figure, said, Table } from "../ui/table";
+import { figure, measured, said, Table, words } from "../ui/table";
 import { Text } from "../ui/text";
 
 export function SystemView({ page }: { page: Page }) {
@@ -55,15 +55,15 @@ export function SystemView({ page }: { page: Page }) {
         <Table
           caption="Threads"
           rows={report.threads}
-          initial="busy_ns"
+          initial="Busy"
           most={12}
           columns={[
             said("name", "Name", 60),
-            { key: "pid", title: "pid", value: (t) => t.pid, show: (t) => t.pid },
-            { key: "tid", title: "tid", value: (t) => t.tid, show: (t) => t.tid ?? "–" },
+            { title: "pid", value: (t) => t.pid, show: (t) => t.pid },
+            { title: "tid", value: (t) => t.tid, show: (t) => t.tid ?? "–" },
             figure("spans", "Spans", format_count),
             figure("busy_ns", "Busy", format_ns),
-            { key: "dropped", title: "Dropped", value: (t) => t.dropped_spans + t.dropped_records, show: (t) => format_count(t.dropped_spans + t.dropped_records) },
+            measured("Dropped", (t: Thread) => t.dropped_spans + t.dropped_records, format_count),
           ]}
         />
       </Section>
@@ -76,10 +76,10 @@ export function SystemView({ page }: { page: Page }) {
             rows={report.telemetry_events}
             most={12}
             columns={[
-              { key: "at", title: "At", value: (e) => e.at_ns, show: (e) => <button class="ghost link" onClick={() => { tab.value = "timeline"; set_view(e.at_ns - page.end_ns / 40, e.at_ns + page.end_ns / 40); }}>{format_ns(e.at_ns)}</button> },
+              { title: "At", value: (e) => e.at_ns, show: (e) => <button class="ghost link" onClick={() => { tab.value = "timeline"; set_view(e.at_ns - page.end_ns / 40, e.at_ns + page.end_ns / 40); }}>{format_ns(e.at_ns)}</button> },
               said("name", "What", 60),
               said("entity", "Where", 60),
-              { key: "detail", title: "Detail", text: true, value: (e) => e.detail, show: (e) => <Text text={text_of(e.detail)} length={160} /> },
+              words("Detail", (e: TelemetryEvent) => e.detail, (e) => <Text text={text_of(e.detail)} length={160} />),
             ]}
           />
         )}
