@@ -100,7 +100,8 @@ export function App({ page }: { page: Page }) {
     return () => removeEventListener("keydown", listen);
   }, [sections]);
   useEffect(() => {
-    if (here.id !== tab.value) tab.value = here.id;
+    // Of an address that names no section of this page. Not "other than here": by now a key may have chosen another.
+    if (!sections.some((section) => section.id === tab.value)) tab.value = here.id;
     document.title = `${cut(title_of(page), 60)} · ${here.title} · genscope`;
   });
   // For benchmarks: the task after the frame that first shows the section.
