@@ -1,15 +1,15 @@
 // The list of runs: what `genscope serve` shows first.
-import { signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 
-import { cut, format_bytes, format_ns } from "../data/format";
+import { cut, format_bytes, format_count, format_ns } from "../data/format";
 import { Head } from "../ui/app";
 import { Dialogs } from "../ui/dialog";
 import { Icon } from "../ui/icons";
 import { handle_key } from "../ui/keys";
 import { Empty, Section } from "../ui/parts";
+import { signal } from "../ui/signals";
 import { query, theme, toggled } from "../ui/state";
-import { figure, Table, type Column } from "../ui/table";
+import { measured, Table, words, type Column } from "../ui/table";
 import { fetch_runs, link_of, type RunEntry } from "./client";
 import { exit_text } from "./exit";
 import { kRefused, LinkText } from "./link_text";
@@ -35,23 +35,17 @@ const state_of = (run: RunEntry): [string, string] => (run.in_progress ? ["runni
 const when = (run: RunEntry): string | null => run.started && run.started.slice(0, 19).replace("T", " ");
 
 const columns = (wall: boolean): Column<RunEntry>[] => [
-  {
-    key: "name",
-    title: "Run",
-    text: true,
-    value: name_of,
-    show: (r) => (
-      <span class="run-name">
-        <input type="checkbox" aria-label={`Compare ${name_of(r)}, ${cut(r.id, 80)}`} checked={picked.value.has(r.id)} onChange={() => (picked.value = toggled(picked.value, r.id))} />
-        <a href={`/runs/${encodeURIComponent(r.id)}${location.search}#theme=${theme.value}`}><b>{name_of(r)}</b><small>{cut(r.id, 80)}</small></a>
-      </span>
-    ),
-  },
-  { key: "state", title: "State", text: true, value: (r) => state_of(r)[1], show: (r) => <span class={`run-state ${state_of(r)[0]}`}>{state_of(r)[1]}</span> },
-  { key: "started", title: "Started, UTC", text: true, value: when, show: (r) => <span class="run-state">{cut(when(r) ?? "–")}</span> },
-  ...(wall ? [figure<RunEntry>("wall_ns", "Took", format_ns)] : []),
-  figure("processes", "Processes"),
-  figure("bytes", "Size", format_bytes),
+  words("Run", name_of, (r) => (
+    <span class="run-name">
+      <input type="checkbox" aria-label={`Compare ${name_of(r)}, ${cut(r.id, 80)}`} checked={picked.value.has(r.id)} onChange={() => (picked.value = toggled(picked.value, r.id))} />
+      <a href={`/runs/${encodeURIComponent(r.id)}${location.search}#theme=${theme.value}`}><b>{name_of(r)}</b><small>{cut(r.id, 80)}</small></a>
+    </span>
+  )),
+  words("State", (r) => state_of(r)[1], (r) => <span class={`run-state ${state_of(r)[0]}`}>{state_of(r)[1]}</span>),
+  words("Started, UTC", when, (r) => <span class="run-state">{cut(when(r) ?? "–")}</span>),
+  ...(wall ? [measured("Took", (r: RunEntry) => r.wall_ns, format_ns)] : []),
+  measured("Processes", (r) => r.processes, format_count),
+  measured("Size", (r) => r.bytes, format_bytes),
 ];
 
 const quoted = (id: string): string => (/^[\w.+-]+$/.test(id) ? id : `'${id.replaceAll("'", "'\\''")}'`);

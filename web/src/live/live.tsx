@@ -1,19 +1,19 @@
 // The section "Live": what a run in progress does now.
-import { signal } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { cut, format_count, format_ns, format_ratio, format_unit } from "../data/format";
 import { metric_title } from "../data/rates";
 import { Chart, type ChartProps } from "../ui/chart";
 import { Bar, Empty, Section, Severity } from "../ui/parts";
+import { signal } from "../ui/signals";
 import { marks, page } from "../ui/state";
-import { Table } from "../ui/table";
+import { measured, Table, words } from "../ui/table";
 import { run_path } from "./client";
 import { group_series, kFull_ns, lines_of, type Group, type Reading } from "./series";
 import { median, rank_cells, stage_rows, type StageRow, type Tick } from "./tick";
 import { entry, fetched_at, fetching, freeze, frozen, kRefresh_ms, mark_now, newest_ns, refresh, seen, shown, store, trouble } from "./watch";
 
-const seconds = (value: number | null): string => format_ns(value === null ? null : value * 1e9);
+const seconds = (value: number | null | undefined): string => format_ns(value == null ? null : value * 1e9);
 
 function Tools() {
   const id = entry.value!.id;
@@ -73,9 +73,9 @@ function Steps({ tick }: { tick: Tick }) {
       rows={rows}
       most={8}
       columns={[
-        { key: "back", title: "Step", text: true, value: (r) => r.back, show: (r) => (r.back === 0 ? "newest" : `${r.back} before`) },
-        { key: "s", title: "Duration", value: (r) => r.s, show: (r) => seconds(r.s) },
-        { key: "of", title: "Of the median", value: (r) => r.s, show: (r) => <span class="share"><Bar share={r.s / most} /><span class="of">{r.s > 1.5 * usual && "▲ "}{format_ratio(r.s / usual)}</span></span> },
+        words("Step", (r) => r.back, (r) => (r.back === 0 ? "newest" : `${r.back} before`)),
+        measured("Duration", (r) => r.s, seconds),
+        { title: "Of the median", value: (r) => r.s, show: (r) => <span class="share"><Bar share={r.s / most} /><span class="of">{r.s > 1.5 * usual && "▲ "}{format_ratio(r.s / usual)}</span></span> },
       ]}
     />
   );

@@ -1,8 +1,7 @@
 // The run that this page is about: what is known of it, and when it is asked for. The picture changes at
 // most four times a second, not at all in a hidden tab or while it is frozen; readings go on coming in.
-import { batch, signal } from "@preact/signals";
-
 import type { JsonObject } from "../data/container";
+import { batch, signal } from "../ui/signals";
 import { marks, page, read_hash, select, show_all, tab, view, write_hash } from "../ui/state";
 import { fetch_page, fetch_runs, follow, link_of, type Link, type RunEntry } from "./client";
 import { add_tick, seed, type Store } from "./series";

@@ -1,6 +1,6 @@
 // The frame: head, rail of sections, the section itself, dialogs.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 import { cut, format_count, format_ns } from "../data/format";
 import type { Page } from "../data/page";
@@ -111,10 +111,17 @@ export function App({ page, first = [], name = "genscope", state, notice }: AppP
     return () => removeEventListener("keydown", listen);
   }, [sections]);
   useEffect(() => {
-    // What is not there yet may come with the report.
-    if (page && here.id !== tab.value) tab.value = here.id;
+    // Of an address that names no section of this page; what is not there yet may come with the report. Not "other
+    // than here": by now a key may have chosen another.
+    if (page && !sections.some((section) => section.id === tab.value)) tab.value = here.id;
     document.title = `${cut(title, 60)} · ${here.title} · genscope`;
   });
+  // For benchmarks: the task after the frame that first shows the section.
+  useLayoutEffect(() => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => performance.mark("genscope:first-draw");
+    requestAnimationFrame(() => port2.postMessage(0));
+  }, []);
   const run = page?.report?.run;
   return (
     <div class={`app at-${here.id}`}>

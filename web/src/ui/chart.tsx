@@ -1,13 +1,14 @@
 // A chart of series over time on a canvas: a cursor that all charts share, drag to zoom them together,
 // a readout, and a table of the same figures. Small on purpose: a chart library is a third of a page.
-import { effect, signal } from "@preact/signals";
+import { effect, signal } from "./signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { counter_strip } from "../data/density";
 import { cut, format_ns, format_tick, format_unit, tick_step } from "../data/format";
 import { upper_bound } from "../data/search";
+import { band_totals, type Band } from "../data/throttle";
 import { dark, marks, palette, printing, type Window } from "./state";
-import { Table } from "./table";
+import { measured, Table, words } from "./table";
 import { theme_colours } from "./theme";
 
 export interface Line {
@@ -53,6 +54,7 @@ export interface ChartProps {
   x?: "time" | "index";
   height?: number;
   points?: boolean;
+  bands?: Band[]; // stretches behind the lines
   pick?: (index: number) => void;
 }
 
@@ -184,8 +186,20 @@ function paint_chart(context: CanvasRenderingContext2D, props: ChartProps, frame
     context.fillStyle = ui.soft;
     if (x < frame.width - 16) context.fillText(index ? String(Math.round(at)) : format_tick(at, step), x, bottom + 12);
   }
-  paint_lines(context, props, frame);
   const at = (time: number): number => kLeft + ((time - frame.from) / (frame.to - frame.from)) * room;
+  for (const band of props.bands ?? []) {
+    const from = Math.max(kLeft, at(band.begin));
+    const width = Math.min(kLeft + room, at(band.end)) - from;
+    if (width <= 0) continue;
+    context.globalAlpha = 0.28;
+    context.fillStyle = ui.over;
+    context.fillRect(from, kTop, Math.max(1, width), bottom - kTop);
+    context.globalAlpha = 1;
+    context.textAlign = "left";
+    context.fillStyle = ui.text;
+    if (width > band.name.length * 6) context.fillText(band.name, from + 4, bottom - 8);
+  }
+  paint_lines(context, props, frame);
   const upright = (time: number | null, colour: string): void => {
     context.fillStyle = colour;
     if (time !== null && time >= frame.from && time <= frame.to) context.fillRect(Math.round(at(time)), kTop, 1, bottom - kTop);
@@ -278,6 +292,7 @@ export function Chart(props: ChartProps) {
   const stats = useMemo(() => props.lines.map(figures), [props.lines]);
   useEffect(() => (canvas.current ? install(canvas.current, props, stats, set_said) : undefined), [props.lines, props.begin, props.end, props.unit, table]);
   const first = stats[0];
+  const held = props.bands?.length ? `Held down: ${band_totals(props.bands).map(([name, ns]) => `${name} ${format_ns(ns)}`).join("; ")}` : "";
   const summary = first && first.n > 0 ? `mean ${format_unit(first.mean, props.unit)}, most ${format_unit(first.high, props.unit)}` : "no readings";
   return (
     <figure class="chart">
@@ -292,14 +307,15 @@ export function Chart(props: ChartProps) {
           caption={`${cut(props.title, 80)} in figures`}
           rows={props.lines.map((line, i) => ({ line, ...stats[i]! }))}
           columns={[
-            { key: "name", title: "Series", text: true, value: (r) => r.line.name, show: (r) => cut(r.line.name, 60) },
-            { key: "n", title: "Readings", value: (r) => r.n },
-            ...(["low", "mean", "high"] as const).map((key, i) => ({ key, title: ["Least", "Mean", "Most"][i]!, value: (r: Figures) => r[key], show: (r: Figures) => format_unit(r[key], props.unit) })),
+            words("Series", (r: Figures & { line: Line }) => r.line.name, (r) => cut(r.line.name, 60)),
+            { title: "Readings", value: (r) => r.n },
+            ...(["low", "mean", "high"] as const).map((key, i) => measured(["Least", "Mean", "Most"][i]!, (r: Figures & { line: Line }) => r[key], (v) => format_unit(v, props.unit))),
           ]}
         />
       ) : (
-        <canvas ref={canvas} class="plot" style={{ height: `${props.height ?? 130}px` }} role="img" aria-label={`${cut(props.title, 80)}: ${summary}`} title="Drag to zoom, double click for the whole" />
+        <canvas ref={canvas} class="plot" style={{ height: `${props.height ?? 130}px` }} role="img" aria-label={`${cut(props.title, 80)}: ${summary}. ${held}`} title="Drag to zoom, double click for the whole" />
       )}
+      {held && <p class="hint">{held}</p>}
       {props.lines.length > 1 && !table && (
         <ul class="legend">
           {props.lines.map((line, i) => (
