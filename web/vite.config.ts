@@ -44,6 +44,7 @@ const kOwnFields = new RegExp(`^(${`
   facts flame folded hint hover icon initial kinds lane layout limit line lines links longest marks members metrics most
   moved names note page paint palette panel parts peek pick pinned pinned_height place ranging refs removed selection
   shares shown soft sources stale summarised tell track tracks View wanted
+  alerts alive eta_seconds last_stage readings stage_seconds step_seconds steps_done steps_total thinned
 `.trim().split(/\s+/).join("|")})$`);
 
 export default defineConfig({

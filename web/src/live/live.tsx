@@ -63,8 +63,12 @@ function Progress({ rows }: { rows: StageRow[] }) {
   );
 }
 
+interface Step {
+  back: number; // how many came after it
+  s: number;
+}
 function Steps({ tick }: { tick: Tick }) {
-  const rows = useMemo(() => tick.steps.map((s, i) => ({ back: tick.steps.length - 1 - i, s })).reverse(), [tick]);
+  const rows = useMemo((): Step[] => tick.steps.map((s, i) => ({ back: tick.steps.length - 1 - i, s })).reverse(), [tick]);
   const most = Math.max(...tick.steps);
   const usual = median(tick.steps)!;
   return (
@@ -73,8 +77,8 @@ function Steps({ tick }: { tick: Tick }) {
       rows={rows}
       most={8}
       columns={[
-        words("Step", (r) => r.back, (r) => (r.back === 0 ? "newest" : `${r.back} before`)),
-        measured("Duration", (r) => r.s, seconds),
+        words("Step", (r: Step) => r.back, (r) => (r.back === 0 ? "newest" : `${r.back} before`)),
+        measured("Duration", (r: Step) => r.s, seconds),
         { title: "Of the median", value: (r) => r.s, show: (r) => <span class="share"><Bar share={r.s / most} /><span class="of">{r.s > 1.5 * usual && "▲ "}{format_ratio(r.s / usual)}</span></span> },
       ]}
     />
@@ -91,7 +95,7 @@ function Ranks({ tick }: { tick: Tick }) {
     <Section title={cells.some((c) => c.rank !== null) ? "Ranks" : "Processes"} note={counts.filter(([n]) => n > 0).map((c) => c.join(" ")).join(", ")}>
       <ul class="rank-grid">
         {cells.map((c) => (
-          <li key={c.pid} class={c.state} title={cut(`pid ${c.pid}, ${c.detail}${c.stage ?? "between stages"}, ${seconds(c.eta_seconds)} to go`, 200)}>
+          <li key={c.pid} class={c.state} title={cut(`pid ${c.pid}, ${c.stage}, ${seconds(c.step_seconds)} a step, ${seconds(c.eta_seconds)} to go`, 200)}>
             <b>{c.rank ?? c.pid}</b> <span><span aria-hidden="true">{kGlyphs[c.state]}</span> {c.state}</span>
             <small>{format_count(c.steps_done)}{c.steps_total !== null && ` of ${format_count(c.steps_total)}`}</small>
           </li>

@@ -4,19 +4,14 @@
 import type { JsonObject } from "../data/container";
 import { cut } from "../data/format";
 import type { Counter } from "../data/page";
-import { shown_values } from "../data/rates";
+import { is_main, shown_values } from "../data/rates";
 import { number_of, text_of } from "../data/report";
 import { upper_bound } from "../data/search";
 import type { Line } from "../ui/chart";
 
-export interface Series {
-  name: string;
-  entity: string | null;
-  metric: string | null;
-  unit: string;
-  n: number; // of at and value that hold something
-  at: Float64Array; // ns since the begin of the run
-  value: Float64Array; // a rate, where the counter only grows
+// `at` and `value` are longer than what they hold; the value is a rate where the counter only grows.
+export interface Series extends Counter {
+  n: number; // that are there
   thinned: number; // the first so many are thinned
   raw: [number, number][]; // the last readings of the counter itself, [at, value]
 }
@@ -32,7 +27,7 @@ const kLines = 8; // in one chart
 const kShortest_ns = 0.3e9;
 
 function new_series(name: string, entity: string | null, metric: string | null, unit: string): Series {
-  return { name, entity, metric, unit, n: 0, at: new Float64Array(256), value: new Float64Array(256), thinned: 0, raw: [] };
+  return { id: 0, pid: null, name, entity, metric, unit, n: 0, at: new Float64Array(256), value: new Float64Array(256), thinned: 0, raw: [] };
 }
 
 // Of each group in [from, to) the least and the greatest stay, in their order. Gives the new end.
@@ -82,7 +77,7 @@ function add_reading(series: Series, at: number, value: number): void {
   const before = series.raw[0] ?? [at, value];
   two_at.set([before[0], at]);
   two_values.set([before[1], value]);
-  const shown = shown_values({ ...series, id: 0, pid: null, at: two_at, value: two_values });
+  const shown = shown_values({ ...series, at: two_at, value: two_values });
   // Of a counter that grows one value comes out of two: its rate, not known from moments too near.
   const grows = shown.value.length === 1;
   if (!grows || at - before[0] > kShortest_ns) append(series, at, shown.value[shown.value.length - 1]!);
@@ -182,20 +177,15 @@ const kKinds: [string, RegExp][] = [
   ["Control group", /^cgroup:/],
   ["genscope itself", /^/],
 ];
-const kMain = /^(busy_ratio|memory_used_bytes|power_watts|temperature_celsius|clock_core_mhz|cpu_ns|rss_bytes|cpu_busy_ratio|io_.*_bytes|throttle_.*_ns|memory_working_set_bytes|probe_cpu_ratio)$/;
-// What hardly changes is no chart.
-const kConstant = /^(cpu_count|.*_total_bytes|.*_(limit|max)_[a-z]+|memory_oom_kills|throttle_reasons)$/;
-
 export function group_series(store: Store, gpus: string[]): Group[] {
   const groups = kKinds.map(([title]): Group => ({ title, readings: [] }));
   for (const series of store.values()) {
     const entity = series.entity ?? "";
     const metric = series.metric ?? series.name;
-    if (kConstant.test(metric)) continue;
     const { readings } = groups[gpus.includes(entity) ? 0 : kKinds.findIndex(([, pattern]) => pattern.test(entity))]!;
     const found = readings.find((r) => r.metric === metric);
     if (found) found.series.push(series);
-    else readings.push({ metric, series: [series], main: series.metric === null || kMain.test(metric) });
+    else readings.push({ metric, series: [series], main: metric === "cpu_busy_ratio" || is_main(series) });
   }
   return groups.filter((g) => g.readings.length > 0);
 }

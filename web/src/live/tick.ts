@@ -27,18 +27,21 @@ export interface Tick {
   alerts: Alert[];
 }
 
-const kNumbers = ["pid", "rank", "stage_seconds", "steps_done", "steps_total", "step_seconds", "eta_seconds"];
-const kTexts = ["stage", "last_stage"];
-
 export function read_tick(raw: JsonObject): Tick {
   return {
     at_ns: number_of(raw["at_ns"]) ?? 0,
-    processes: objects(raw["processes"]).map((p) => {
-      const out: JsonObject = { alive: p["alive"] === true };
-      for (const key of kNumbers) out[key] = number_of(p[key]);
-      for (const key of kTexts) out[key] = text_of(p[key]) || null;
-      return out as unknown as Process;
-    }),
+    processes: objects(raw["processes"]).map((p) => ({
+      pid: number_of(p["pid"]),
+      rank: number_of(p["rank"]),
+      alive: p["alive"] === true,
+      stage: text_of(p["stage"]) || null,
+      stage_seconds: number_of(p["stage_seconds"]),
+      steps_done: number_of(p["steps_done"]),
+      steps_total: number_of(p["steps_total"]),
+      step_seconds: number_of(p["step_seconds"]),
+      eta_seconds: number_of(p["eta_seconds"]),
+      last_stage: text_of(p["last_stage"]) || null,
+    })),
     values: objects(raw["values"]),
     steps: Array.isArray(raw["steps"]) ? raw["steps"].filter((s) => typeof s === "number") : [],
     alerts: objects(raw["alerts"]).map((a) => ({ severity: text_of(a["severity"]) || "info", text: text_of(a["text"]) })),
@@ -74,17 +77,17 @@ export function stage_rows(processes: Process[]): StageRow[] {
     groups.set(key, [...(groups.get(key) ?? []), p]);
   }
   return [...groups].map(([stage, group]) => {
-    const all = (key: "steps_done" | "steps_total" | "step_seconds" | "eta_seconds" | "stage_seconds"): number[] => known(group.map((p) => p[key]));
+    const all = (of: (p: Process) => number | null): number[] => known(group.map(of));
     const most = (values: number[]): number | null => (values.length > 0 ? Math.max(...values) : null);
     return {
       stage,
       processes: group,
-      least: Math.min(...all("steps_done")),
-      most: Math.max(...all("steps_done")),
-      total: most(all("steps_total")),
-      step_seconds: median(all("step_seconds")),
-      eta_seconds: most(all("eta_seconds")),
-      stage_seconds: most(all("stage_seconds")),
+      least: Math.min(...all((p) => p.steps_done)),
+      most: Math.max(...all((p) => p.steps_done)),
+      total: most(all((p) => p.steps_total)),
+      step_seconds: median(all((p) => p.step_seconds)),
+      eta_seconds: most(all((p) => p.eta_seconds)),
+      stage_seconds: most(all((p) => p.stage_seconds)),
     };
   });
 }
@@ -93,7 +96,6 @@ export function stage_rows(processes: Process[]): StageRow[] {
 export type RankState = "ok" | "slow" | "stalled" | "ended" | "lost";
 export interface RankCell extends Process {
   state: RankState;
-  detail: string;
 }
 export const kSlow = 1.2; // times the median step of the ranks
 const kStalledSteps = 5; // steps that would have fitted in, and
@@ -111,12 +113,12 @@ export function note_changes(seen: Seen, tick: Tick): void {
 export function rank_cells(tick: Tick, seen: Seen): RankCell[] {
   const all = tick.processes.filter(takes_part);
   const usual = median(known(all.map((p) => p.step_seconds)));
-  return all.map((p): RankCell => {
-    const still = tick.at_ns - (seen.get(p.pid)?.at_ns ?? tick.at_ns);
+  const judge = (p: Process): RankState => {
     const step = p.step_seconds;
-    if (!p.alive) return { ...p, state: p.stage === null ? "ended" : "lost", detail: "" };
-    if (p.stage !== null && step !== null && still > Math.max(kStalled_ns, kStalledSteps * step * 1e9)) return { ...p, state: "stalled", detail: `no step for ${Math.round(still / 1e9)} s, ` };
-    if (step !== null && usual !== null && step > kSlow * usual) return { ...p, state: "slow", detail: `${(step / usual).toFixed(1)} times the median step, ` };
-    return { ...p, state: "ok", detail: "" };
-  });
+    const still = tick.at_ns - (seen.get(p.pid)?.at_ns ?? tick.at_ns);
+    if (!p.alive) return p.stage === null ? "ended" : "lost";
+    if (p.stage !== null && step !== null && still > Math.max(kStalled_ns, kStalledSteps * step * 1e9)) return "stalled";
+    return step !== null && usual !== null && step > kSlow * usual ? "slow" : "ok";
+  };
+  return all.map((p) => ({ ...p, state: judge(p) }));
 }
