@@ -1,15 +1,16 @@
-// Reads the data beside the script and shows them; without data it is a live page and asks its server.
+// Reads the data beside the script and shows them; without data it asks the server it came from.
 import { options, render } from "preact";
 
 import { PageError } from "./data/container";
 import { load_bytes } from "./data/load";
 import { read_page } from "./data/page";
-import { Live } from "./live/live";
+import { served } from "./live/start";
 import { App, Failure, Head } from "./ui/app";
 import { keep_hash, keep_theme, page, printing, read_hash, show_all } from "./ui/state";
 import "./styles/base.css";
 import "./styles/parts.css";
 import "./styles/timeline.css";
+import "./styles/live.css";
 import "./styles/print.css";
 
 const root = document.getElementById("app")!;
@@ -46,7 +47,7 @@ async function start(): Promise<void> {
   const text = element?.textContent ?? "";
   if (text.trim() === "") {
     read_hash(location.hash);
-    if (location.protocol.startsWith("http")) render(<Live />, root);
+    if (location.protocol.startsWith("http")) render(served(), root);
     else fail(new PageError("the file holds no data: it is the bundle itself, which genscope fills"));
     return;
   }

@@ -1,7 +1,7 @@
 // Believable pages for tests, screenshots and benchmarks: a text-to-video run on two ranks with a GPU
 // each. All figures are made up, by a generator with a fixed seed, so that each call gives the same.
 import type { Json, JsonObject } from "../src/data/container";
-import type { CounterIn, EventIn, PageIn, SpanIn, TrackIn } from "./make_page";
+import type { CounterIn, EventIn, PageIn, RunIn, SpanIn, TrackIn } from "./make_page";
 
 export function random(seed: number): () => number {
   let state = seed >>> 0;
@@ -28,6 +28,8 @@ const kNames: [string, string][] = [
   ["Memcpy HtoD", "none"],
   ["prefetch", "none"],
   ["encode_frame", "none"],
+  ["cudaLaunchKernel", "none"],
+  ["compile", "stage"],
 ];
 const id = (name: string): number => kNames.findIndex(([n]) => n === name);
 const ms = 1e6;
@@ -74,7 +76,9 @@ function run_rank(rank: number): Rank {
         push(inner, "attention", t, part * 0.5, 4);
         push(inner, "mlp", t + part * 0.55, part * 0.38, 4);
         for (let k = 0; k < 3; ++k) {
-          push(gpu, "flash_fwd_kernel<bf16, 128>", device, part * 0.14, 0);
+          const link = layer === 0 && k === 0 ? { args: { correlation: 100 * block + step } } : {};
+          if (layer === 0 && k === 0) push(inner, "cudaLaunchKernel", t + 0.1 * ms, 0.2 * ms, 5, link);
+          push(gpu, "flash_fwd_kernel<bf16, 128>", device, part * 0.14, 0, link);
           device += part * 0.15;
         }
         push(gpu, "ampere_bf16_s16816gemm_128x256", device, part * 0.3, 0);
@@ -122,6 +126,7 @@ function counters(end: number): CounterIn[] {
     series(gpu, "power_limit_watts", "W", () => 350);
     series(gpu, "temperature_celsius", "C", (t) => 41 + 33 * (1 - Math.exp(-Math.max(0, t - 2180 * ms) / (4e9))) + next());
     series(gpu, "temperature_limit_celsius", "C", () => 83);
+    series(gpu, "throttle_reasons", "bits", (t) => (phase(t) < 0.1 ? 1 : t > 6e9 && t < 8.5e9 ? 4 : t > 9e9 && t < 9.6e9 ? 0x24 : 0));
     series(gpu, "clock_core_mhz", "MHz", (t) => 1410 - (phase(t) > 0.9 ? 90 * next() : 0) - (phase(t) < 0.1 ? 600 : 0));
   });
   let cpu = 0;
@@ -249,13 +254,28 @@ export function large_page(spans: number, tracks = 8, lanes = 5): PageIn {
   };
 }
 
+// The first rank's run: eager, and compiled with shorter steps, a stage more and prefetching no more.
+function compared_run(compiled: boolean): RunIn {
+  const { host, worker } = run_rank(0);
+  const late = (at: number): number => (compiled && at >= 2180 * ms ? at + 900 * ms : at);
+  const spans = host.map((s) => ({ ...s, begin: late(s.begin), duration: kNames[s.name]![0] === "generate" ? s.duration + (compiled ? 900 * ms : 0) : s.duration }));
+  if (compiled) {
+    for (const s of spans) if (["attention", "mlp"].includes(kNames[s.name]![0])) s.duration = Math.round(s.duration * 0.6);
+    spans.push({ begin: 2200 * ms, duration: 850 * ms, name: id("compile"), lane: 1 });
+    spans.sort((a, b) => a.begin - b.begin || a.lane! - b.lane!);
+  }
+  const tracks: TrackIn[] = [{ pid: 4242, tid: 4242, process: "generate.py", name: "main", spans }];
+  if (!compiled) tracks.push({ pid: 4242, tid: 4250, process: "generate.py", name: "loader", spans: worker });
+  return { names: kNames.map(([n]) => n), kinds: kNames.map(([, k]) => k), tracks };
+}
+
 export function demo_compare(): PageIn {
   const row = (name: string, kind: string, unit: string, before: number | null, after: number | null, low: number | null, high: number | null, change: string, n = 48): JsonObject => ({
     name, kind, unit, before, after, before_count: before === null ? 0 : n, after_count: after === null ? 0 : n,
     percent: before && after ? ((after - before) / before) * 100 : null, factor: before && after ? before / after : null, factor_low: low, factor_high: high, change,
   });
   return {
-    mode: "compare", names: [], kinds: [], tracks: [],
+    mode: "compare", names: [], kinds: [], tracks: [], runs: [compared_run(false), compared_run(true)],
     compare: {
       schema: "genscope.compare/1",
       before: { name: "wan-1.3b, eager", id: "20261115-180000-wan", path: "genscope-runs/20261115-180000-wan" },

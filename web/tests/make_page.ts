@@ -38,8 +38,14 @@ export interface EventIn {
   track: number;
   args?: JsonObject;
 }
+export interface RunIn {
+  names: string[];
+  kinds: string[];
+  tracks: TrackIn[];
+}
 export interface PageIn {
   mode?: string;
+  runs?: RunIn[];
   report?: JsonObject;
   compare?: JsonObject;
   names: string[];
@@ -170,6 +176,7 @@ export function page_header(page: PageIn, blobs: Blobs): JsonObject {
   };
   if (page.report) header["report"] = page.report;
   if (page.compare) header["compare"] = page.compare;
+  if (page.runs) header["runs"] = page.runs.map((run) => ({ names: run.names, kinds: run.kinds, tracks: run.tracks.map((track) => encode_track(blobs, track, run.names.length > 0xffff)), limits: null }));
   return header;
 }
 

@@ -53,28 +53,23 @@ export function read_container(bytes: Uint8Array): Container {
   return { header, blobs: bytes.subarray(Math.min(bytes.length, (12 + length + 7) & ~7)) };
 }
 
-export function column_place(value: Json | undefined, where: string): ColumnPlace {
+// Where a column is, checked: all its bytes are there.
+export function column_place(blobs: Uint8Array, value: Json | undefined, where: string, types: ColumnType[]): ColumnPlace {
   if (!is_object(value)) throw new PageError(`${where} is not a column`);
-  const { at, n, type } = value;
-  if (type !== "u8" && type !== "u16" && type !== "u32" && type !== "f64") {
-    throw new PageError(`${where} has a type that this page does not know`);
+  const { at, n, type } = value as unknown as ColumnPlace;
+  if (!types.includes(type)) throw new PageError(`${where} is not ${types.join(" or ")}`);
+  if (!Number.isSafeInteger(at) || !Number.isSafeInteger(n) || at < 0 || n < 0) throw new PageError(`${where} has no proper place`);
+  if (n > (blobs.length - at) / kWidth[type]) {
+    throw new PageError(`${where} is cut: ${n} values of ${type} at ${at}, but ${blobs.length} bytes`);
   }
-  if (!Number.isSafeInteger(at) || !Number.isSafeInteger(n) || (at as number) < 0 || (n as number) < 0) {
-    throw new PageError(`${where} has no proper place`);
-  }
-  return { at: at as number, n: n as number, type };
+  return { at, n, type };
 }
 
 export type Values = Uint8Array | Uint16Array | Uint32Array | Float64Array;
 
 // The values of a column, shuffled bytes put back in order.
 export function read_column(blobs: Uint8Array, value: Json | undefined, where: string, types: ColumnType[]): Values {
-  const place = column_place(value, where);
-  if (!types.includes(place.type)) throw new PageError(`${where} is ${place.type}, not ${types.join(" or ")}`);
-  const { at, n, type } = place;
-  if (n > (blobs.length - at) / kWidth[type]) {
-    throw new PageError(`${where} is cut: ${n} values of ${type} at ${at}, but ${blobs.length} bytes`);
-  }
+  const { at, n, type } = column_place(blobs, value, where, types);
   switch (type) {
     case "u8":
       return blobs.subarray(at, at + n);
@@ -101,4 +96,14 @@ export function read_column(blobs: Uint8Array, value: Json | undefined, where: s
       return new Float64Array(bytes.buffer);
     }
   }
+}
+
+// An array of the header; none is an empty one.
+export function list(value: Json | undefined, where: string): Json[] {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) throw new PageError(`${where} is not an array`);
+  return value;
+}
+export function same_length(where: string, n: number, ...columns: { length: number }[]): void {
+  if (columns.some((column) => column.length !== n)) throw new PageError(`the columns of ${where} differ in length`);
 }

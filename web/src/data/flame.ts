@@ -2,7 +2,7 @@
 //
 // Nodes are columns: node 0 is the root, children follow their parents. The parent of a span is the
 // innermost span of a lower lane of its track that covers it.
-import type { Page, Track } from "./page";
+import type { Run, Track } from "./page";
 
 export interface Flame {
   name: number[]; // -1: the root
@@ -67,10 +67,10 @@ function add_track(flame: Flame, known: Map<number, number>, names: number, trac
   }
 }
 
-export function fold(page: Page, tracks: readonly Track[]): Flame {
+export function fold(run: Run, tracks: readonly Track[]): Flame {
   const flame = empty();
   const known = new Map<number, number>();
-  for (const track of tracks) add_track(flame, known, page.names.length, track);
+  for (const track of tracks) add_track(flame, known, run.names.length, track);
   for (const children of flame.children) children.sort((a, b) => flame.total[b]! - flame.total[a]!);
   return flame;
 }

@@ -1,9 +1,12 @@
 // Numbers as people read them. Three significant digits, a thin space before the unit, one minus sign.
 const kSpace = "\u202f";
 
+// Not toLocaleString(): its first call takes 30 ms.
+const grouped = (value: number): string => String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ",");
+
 function digits(value: number): string {
   const size = Math.abs(value);
-  if (size >= 100 || Math.abs(size - Math.round(size)) < 1e-3) return Math.round(value).toLocaleString("en-US");
+  if (size >= 100 || Math.abs(size - Math.round(size)) < 1e-3) return grouped(value);
   if (size >= 10) return value.toFixed(1);
   return value.toFixed(2);
 }

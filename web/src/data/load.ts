@@ -1,6 +1,6 @@
-// From the text of the inert element to bytes: base64, then gzip. Browsers do both; older ones by hand.
+// From the text of the inert element to bytes: base64, then gzip. Every browser that the page is made
+// for (vite.config.ts) inflates; only some know base64.
 import { PageError } from "./container";
-import { gunzip_plain } from "./inflate";
 
 interface Base64Bytes {
   fromBase64?: (text: string) => Uint8Array<ArrayBuffer>;
@@ -21,7 +21,6 @@ export function from_base64(text: string): Uint8Array<ArrayBuffer> {
 
 export async function gunzip(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
   try {
-    if (typeof DecompressionStream === "undefined") return gunzip_plain(bytes);
     const stream = new Response(bytes).body?.pipeThrough(new DecompressionStream("gzip"));
     return new Uint8Array(await new Response(stream).arrayBuffer());
   } catch {
@@ -29,6 +28,10 @@ export async function gunzip(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array
   }
 }
 
+let source = "";
+export const source_text = (): string => source; // what the page was filled with, for a copy of it
+
 export async function load_bytes(text: string): Promise<Uint8Array> {
-  return gunzip(from_base64(text.trim()));
+  source = text.trim();
+  return gunzip(from_base64(source));
 }

@@ -2,15 +2,12 @@
 //
 // A row is one lane of a track: spans sorted by begin that do not overlap. Times are ns since the
 // run's begin as doubles, exact up to 2^53 (104 days).
-import { is_object, PageError, read_column, read_container, type Json, type JsonObject, type Values } from "./container";
+import { is_object, list, PageError, read_column, read_container, same_length, type Json, type JsonObject } from "./container";
+import { align } from "./aligned";
 import { as_report, type CompareDoc, type Report } from "./report";
+import { read_rows, type Row } from "./rows";
 
-export interface Row {
-  begin: Float64Array;
-  end: Float64Array;
-  name: Uint16Array | Uint32Array;
-  index: Uint32Array; // of the span in its track
-}
+export type { Row } from "./rows";
 
 export interface Level {
   bucket_ns: number;
@@ -64,13 +61,17 @@ export interface Limits {
   points_cut: number;
 }
 
-export interface Page {
-  mode: "report" | "compare" | "trend";
+export interface Run {
+  names: string[];
+  kinds: string[]; // beside names
+  tracks: Track[];
+}
+
+export interface Page extends Run {
+  mode: "report" | "compare";
   report: Report | null;
   compare: CompareDoc | null;
-  names: string[];
-  kinds: string[];
-  tracks: Track[];
+  runs: [Run, Run] | null; // before and after, of a comparison; then the tracks are both, aligned
   events: Events;
   counters: Counter[];
   limits: Limits | null;
@@ -85,23 +86,6 @@ export const kClipped = 8;
 const text = (value: Json | undefined): string => (typeof value === "string" ? value : "");
 const text_or_null = (value: Json | undefined): string | null => (typeof value === "string" ? value : null);
 const integer_or_null = (value: Json | undefined): number | null => (Number.isSafeInteger(value) ? (value as number) : null);
-const list = (value: Json | undefined, where: string): Json[] => {
-  if (value === undefined || value === null) return [];
-  if (!Array.isArray(value)) throw new PageError(`${where} is not an array`);
-  return value;
-};
-
-function far_values(value: Json | undefined, n: number, where: string): [number, number][] {
-  return list(value, where).map((entry) => {
-    const i = Array.isArray(entry) ? entry[0] : null;
-    const ns = Array.isArray(entry) ? entry[1] : null;
-    if (!Number.isSafeInteger(i) || (i as number) < 0 || (i as number) >= n || typeof ns !== "number" || !(ns >= 0)) {
-      throw new PageError(`${where} holds a pair that makes no sense`);
-    }
-    return [i as number, ns];
-  });
-}
-
 function args_of(value: Json | undefined, where: string): Map<number, JsonObject> {
   const out = new Map<number, JsonObject>();
   for (const entry of list(value, where)) {
@@ -110,54 +94,6 @@ function args_of(value: Json | undefined, where: string): Map<number, JsonObject
     if (Number.isSafeInteger(i) && is_object(args ?? null)) out.set(i as number, args as JsonObject);
   }
   return out;
-}
-
-function same_length(where: string, n: number, ...columns: Values[]): void {
-  if (columns.some((column) => column.length !== n)) throw new PageError(`the columns of ${where} differ in length`);
-}
-
-function read_rows(
-  delta: Uint32Array,
-  duration: Uint32Array,
-  begin_far: [number, number][],
-  duration_far: [number, number][],
-  names: Uint16Array | Uint32Array,
-  lanes: Uint8Array,
-): Row[] {
-  const n = delta.length;
-  const sizes = new Uint32Array(256);
-  for (let i = 0; i < n; ++i) ++sizes[lanes[i]!]!;
-  let rows_needed = 0;
-  for (let lane = 0; lane < 256; ++lane) if (sizes[lane]! > 0) rows_needed = lane + 1;
-  const make = names instanceof Uint16Array ? Uint16Array : Uint32Array;
-  const rows: Row[] = [];
-  for (let lane = 0; lane < rows_needed; ++lane) {
-    const size = sizes[lane]!;
-    rows.push({
-      begin: new Float64Array(size),
-      end: new Float64Array(size),
-      name: new make(size),
-      index: new Uint32Array(size),
-    });
-  }
-  const far = new Map(begin_far);
-  const far_duration = new Map(duration_far);
-  const filled = new Uint32Array(256);
-  let at = 0;
-  for (let i = 0; i < n; ++i) {
-    at += delta[i]!;
-    if (far.size > 0) at += far.get(i) ?? 0;
-    let length = duration[i]!;
-    if (far_duration.size > 0) length += far_duration.get(i) ?? 0;
-    const lane = lanes[i]!;
-    const row = rows[lane]!;
-    const place = filled[lane]!++;
-    row.begin[place] = at;
-    row.end[place] = at + length;
-    row.name[place] = names[i]!;
-    row.index[place] = i;
-  }
-  return rows;
 }
 
 function read_summarised(blobs: Uint8Array, value: Json | undefined, where: string): Summarised | null {
@@ -178,16 +114,7 @@ function read_summarised(blobs: Uint8Array, value: Json | undefined, where: stri
 function read_track(blobs: Uint8Array, value: Json, id: number, names: number): Track {
   const where = `tracks[${id}]`;
   if (!is_object(value)) throw new PageError(`${where} is not an object`);
-  const delta = read_column(blobs, value["begin"], `${where}.begin`, ["u32"]) as Uint32Array;
-  const duration = read_column(blobs, value["duration"], `${where}.duration`, ["u32"]) as Uint32Array;
-  const name = read_column(blobs, value["name_id"], `${where}.name_id`, ["u16", "u32"]) as Uint16Array | Uint32Array;
-  const lane = read_column(blobs, value["lane"], `${where}.lane`, ["u8"]) as Uint8Array;
-  const flags = read_column(blobs, value["flags"], `${where}.flags`, ["u8"]) as Uint8Array;
-  const n = delta.length;
-  same_length(where, n, duration, name, lane, flags);
-  for (let i = 0; i < n; ++i) {
-    if (name[i]! >= names) throw new PageError(`${where} names a span that has no name`);
-  }
+  const { rows, flags } = read_rows(blobs, value, where, names);
   return {
     id,
     pid: integer_or_null(value["pid"]),
@@ -196,15 +123,8 @@ function read_track(blobs: Uint8Array, value: Json, id: number, names: number): 
     process: text(value["process"]),
     name: text(value["name"]),
     device: value["device"] === true,
-    spans: n,
-    rows: read_rows(
-      delta,
-      duration,
-      far_values(value["begin_far"], n, `${where}.begin_far`),
-      far_values(value["duration_far"], n, `${where}.duration_far`),
-      name,
-      lane,
-    ),
+    spans: flags.length,
+    rows,
     flags,
     args: args_of(value["args"], `${where}.args`),
     summarised: read_summarised(blobs, value["summarised"], `${where}.summarised`),
@@ -252,6 +172,21 @@ function read_limits(value: Json | undefined): Limits | null {
   };
 }
 
+function read_run(blobs: Uint8Array, header: JsonObject): Run {
+  const names = list(header["names"], "names").map((name) => (typeof name === "string" ? name : String(name)));
+  const kinds = list(header["kinds"], "kinds");
+  return {
+    names,
+    kinds: names.map((_, i) => text(kinds[i]) || "none"),
+    tracks: list(header["tracks"], "tracks").map((track, i) => read_track(blobs, track, i, names.length)),
+  };
+}
+
+function read_runs(blobs: Uint8Array, value: Json | undefined): [Run, Run] | null {
+  const [before, after] = list(value, "runs");
+  return is_object(before) && is_object(after) ? [read_run(blobs, before), read_run(blobs, after)] : null;
+}
+
 function last_moment(page: Page): number {
   let end = page.report?.run?.wall_ns ?? 0;
   for (const track of page.tracks) {
@@ -267,17 +202,15 @@ function last_moment(page: Page): number {
 export function read_page(bytes: Uint8Array): Page {
   const { header, blobs } = read_container(bytes);
   const mode = header["mode"];
-  if (mode !== "report" && mode !== "compare" && mode !== "trend") throw new PageError("the data have a mode that this page does not know");
-  const names = list(header["names"], "names").map((name) => (typeof name === "string" ? name : String(name)));
-  const kinds = list(header["kinds"], "kinds");
+  if (mode !== "report" && mode !== "compare") throw new PageError("the data have a mode that this page does not know");
   const report = header["report"];
+  const runs = read_runs(blobs, header["runs"]);
   const page: Page = {
     mode,
     report: is_object(report) ? as_report(report) : null,
     compare: is_object(header["compare"]) ? (header["compare"] as unknown as CompareDoc) : null,
-    names,
-    kinds: names.map((_, i) => text(kinds[i]) || "none"),
-    tracks: list(header["tracks"], "tracks").map((track, i) => read_track(blobs, track, i, names.length)),
+    runs,
+    ...((runs && align(...runs)) ?? read_run(blobs, header)),
     events: read_events(blobs, header["events"]),
     counters: list(header["counters"], "counters").map((counter, i) => read_counter(blobs, counter, i)),
     limits: read_limits(header["limits"]),

@@ -110,11 +110,8 @@ export function find_spans(page: Page, wanted: Uint8Array): Hits {
   return { count, refs: found.slice(0, kMostHits).map(({ track, lane, place }) => ({ track, lane, place })) };
 }
 
-// The nearest span of the same track before (-1) or after (+1), by begin, over all its lanes.
-export function neighbour(track: Track, ref: SpanRef, direction: 1 | -1): SpanRef | null {
-  const row = track.rows[ref.lane];
-  const wanted = (row?.index[ref.place] ?? -1) + direction;
-  if (wanted < 0 || wanted >= track.spans) return null;
+// The span of a track by its number; null if the page does not hold it.
+export function ref_of(track: Track, wanted: number): SpanRef | null {
   for (let lane = 0; lane < track.rows.length; ++lane) {
     const index = track.rows[lane]!.index;
     let low = 0;
@@ -127,4 +124,33 @@ export function neighbour(track: Track, ref: SpanRef, direction: 1 | -1): SpanRe
     if (index[low] === wanted) return { track: track.id, lane, place: low };
   }
   return null;
+}
+
+// The nearest span of the same track before (-1) or after (+1), by begin, over all its lanes.
+export function neighbour(track: Track, ref: SpanRef, direction: 1 | -1): SpanRef | null {
+  const all = track.flags.length;
+  for (let wanted = (track.rows[ref.lane]?.index[ref.place] ?? -2) + direction; wanted >= 0 && wanted < all; wanted += direction) {
+    const found = ref_of(track, wanted);
+    if (found) return found;
+  }
+  return null;
+}
+
+export interface InView {
+  count: number; // all
+  refs: SpanRef[]; // the first, in the order of time
+}
+// Spans that touch [begin, end).
+export function spans_between(page: Page, begin: number, end: number, most: number): InView {
+  const found: SpanView[] = [];
+  let count = 0;
+  for (const track of page.tracks) {
+    track.rows.forEach((row, lane) => {
+      const first = first_visible(row, begin);
+      const after = gallop(row.begin, end, first);
+      count += after - first;
+      for (let place = first; place < Math.min(after, first + most); ++place) found.push(view_span(page, { track: track.id, lane, place })!);
+    });
+  }
+  return { count, refs: found.sort((a, b) => a.begin - b.begin || a.track - b.track || a.lane - b.lane).slice(0, most) };
 }

@@ -1,136 +1,185 @@
-// The dashboard of a run in progress.
-import { signal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+// The section "Live": what a run in progress does now.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { cut, format_count, format_ns, format_ratio, unit_of } from "../data/format";
-import type { Counter } from "../data/page";
-import { metric_title, shown_values } from "../data/rates";
-import { Head } from "../ui/app";
-import { Chart } from "../ui/chart";
-import { Dialogs } from "../ui/dialog";
-import { handle_key } from "../ui/keys";
+import { cut, format_count, format_ns, format_ratio, format_unit } from "../data/format";
+import { metric_title } from "../data/rates";
+import { Chart, type ChartProps } from "../ui/chart";
 import { Bar, Empty, Section, Severity } from "../ui/parts";
-import { palette } from "../ui/state";
-import { figure, said, Table } from "../ui/table";
-import { connect, type LiveSeries, type LiveState } from "./client";
+import { signal } from "../ui/signals";
+import { marks, page } from "../ui/state";
+import { measured, Table, words } from "../ui/table";
+import { run_path } from "./client";
+import { group_series, kFull_ns, lines_of, type Group, type Reading } from "./series";
+import { median, rank_cells, stage_rows, type StageRow, type Tick } from "./tick";
+import { entry, fetched_at, fetching, freeze, frozen, kRefresh_ms, mark_now, newest_ns, refresh, seen, shown, store, trouble } from "./watch";
 
-const shown = signal<LiveState | null>(null);
-const link = signal<"connecting" | "live" | "lost" | "refused">("connecting");
-const paused = signal(false);
+const seconds = (value: number | null | undefined): string => format_ns(value == null ? null : value * 1e9);
 
-const kLinks = { connecting: "connecting…", live: "● live", lost: "▲ lost, trying again", refused: "✖ refused: the address lacks its token" };
-const kRankGlyphs: { [state: string]: string } = { ok: "✓", slow: "▲", stalled: "■", ended: "–", lost: "✖" };
-const kWorth = /^(busy_ratio|memory_used_bytes|tree_memory_bytes|power_watts|temperature_celsius|cpu_ns|rss_bytes|cpu_busy_ratio)$/;
-
-function LiveChart({ series, now }: { series: LiveSeries; now: number }) {
-  const { lines, unit } = useMemo(() => {
-    const counter: Counter = { id: 0, name: "", entity: series.entity, metric: series.metric, unit: series.unit, pid: null, at: Float64Array.from(series.at), value: Float64Array.from(series.value) };
-    const values = shown_values(counter);
-    return { lines: [{ name: metric_title(series.metric), at: values.at, value: values.value, colour: 0 }], unit: values.unit || unit_of(series.metric) };
-  }, [series]);
-  return <Chart title={metric_title(series.metric)} detail={series.entity} unit={unit} lines={lines} end={Math.max(1, now)} />;
+function Tools() {
+  const id = entry.value!.id;
+  const note = useRef<HTMLInputElement>(null);
+  const mark = (event: Event): void => {
+    event.preventDefault();
+    mark_now(note.current!.value);
+    note.current!.value = "";
+  };
+  return (
+    <>
+      <div class="toolbar" role="toolbar" aria-label="Live">
+        <button aria-pressed={frozen.value} onClick={() => freeze(!frozen.value)}>{frozen.value ? "▶ Go on" : "❚❚ Freeze"}</button>
+        <button disabled={fetching.value || performance.now() - fetched_at.value < kRefresh_ms} title="What the other sections show; at most every 10 s" onClick={() => void refresh(id)}>Refresh report</button>
+        <a class="button" href={run_path(id, "report.html")} download="report.html">Download the report now</a>
+        <form onSubmit={mark}>
+          <input ref={note} type="text" aria-label="Note" placeholder="note" maxLength={200} />
+          <button disabled={!shown.value}>Mark this moment</button>
+        </form>
+      </div>
+      {frozen.value && <p class="banner" role="note">Frozen at {format_ns(shown.value?.at_ns)}. Readings go on being collected: the run is at {format_ns(newest_ns.value)}.</p>}
+      {trouble.value && <p class="banner" role="note">No report yet: {cut(trouble.value, 300)}. Trying again.</p>}
+      <ul class="live-marks">
+        {marks.value.map((mark, i) => <li key={i} class="tag"><b>{format_ns(mark.begin)}</b> {cut(mark.note || "marked", 60)} <button class="ghost" aria-label="Remove the mark" onClick={() => (marks.value = marks.value.filter((_, k) => k !== i))}>✕</button></li>)}
+      </ul>
+    </>
+  );
 }
 
-function useStream(): void {
-  useEffect(() => {
-    let latest: LiveState | null = null;
-    let waiting = false;
-    // At most four times a second, and not at all behind a hidden tab.
-    const publish = (): void => {
-      waiting = false;
-      if (!paused.value && !document.hidden) shown.value = latest;
-    };
-    const stop = connect({
-      link: (text) => (link.value = text),
-      state: (step) => {
-        latest = step(latest);
-        if (waiting) return;
-        waiting = true;
-        setTimeout(publish, 250);
-      },
-    });
-    const visible = (): void => publish();
-    document.addEventListener("visibilitychange", visible);
-    const keys = (event: KeyboardEvent): void => handle_key(event, []);
-    addEventListener("keydown", keys);
-    return () => {
-      stop();
-      document.removeEventListener("visibilitychange", visible);
-      removeEventListener("keydown", keys);
-    };
-  }, []);
-}
+const steps_of = (row: StageRow): string =>
+  `${row.least === row.most ? "" : `${format_count(row.least)} to `}${format_count(row.most)}${row.total === null ? " steps" : ` of ${format_count(row.total)} steps`}`;
+const to_go = (row: StageRow): string => (row.eta_seconds === null ? "no estimate" : `${seconds(row.eta_seconds)} to go`);
 
-function ProgressList({ state }: { state: LiveState }) {
-  if (state.progress.length === 0) return <Empty>No stage has begun.</Empty>;
+function Progress({ rows }: { rows: StageRow[] }) {
   return (
     <ul class="progress">
-      {state.progress.map((p) => (
-        <li key={p.name}>
-          <b>{cut(p.name, 60)}</b>
-          <Bar share={p.total ? p.done / p.total : 0} colour={palette.value[0]!} />
-          <span>{format_count(p.done)}{p.total === null ? "" : ` of ${format_count(p.total)} (${format_ratio(p.done / Math.max(1, p.total))})`}</span>
-          <small>{p.eta_ns === null ? "" : `${format_ns(p.eta_ns)} to go`}</small>
+      {rows.map((row) => (
+        <li key={row.stage}>
+          <b>{cut(row.stage, 60)}</b>
+          <small>{row.processes.length > 1 && `${row.processes.length} processes, `}for {seconds(row.stage_seconds)}</small>
+          <Bar share={row.total ? row.least / row.total : 0} />
+          <span>{steps_of(row)}{row.step_seconds !== null && `, ${seconds(row.step_seconds)} each`}</span>
+          <b class="eta">{to_go(row)}</b>
         </li>
       ))}
     </ul>
   );
 }
 
-export function Live() {
-  useStream();
-  const state = shown.value;
-  const run = state?.report.run;
+interface Step {
+  back: number; // how many came after it
+  s: number;
+}
+function Steps({ tick }: { tick: Tick }) {
+  const rows = useMemo((): Step[] => tick.steps.map((s, i) => ({ back: tick.steps.length - 1 - i, s })).reverse(), [tick]);
+  const most = Math.max(...tick.steps);
+  const usual = median(tick.steps)!;
   return (
-    <div class="app live">
-      <Head
-        title={cut(run?.name || run?.command?.[0]?.split("/").pop() || "genscope", 80)}
-        detail={<><span class={`link ${link.value}`} role="status">{kLinks[link.value]}</span>{state && <span>{state.state} for {format_ns(state.at_ns)}</span>}</>}
-      />
-      <main>
-        <div class="toolbar" role="toolbar" aria-label="Live">
-          <button aria-pressed={paused.value} onClick={() => (paused.value = !paused.value)}>{paused.value ? "Go on" : "Pause"}</button>
-          <a class="button" href={`report.html${location.search}`} download>Download the report now</a>
-        </div>
-        {!state ? (
-          <Section title="Live"><Empty>{link.value === "refused" ? "The server wants the token that genscope printed with the address." : "Waiting for the run…"}</Empty></Section>
-        ) : (
-          <>
-            {state.alerts.length > 0 && (
-              <ul class="alerts" aria-label="Alerts">{state.alerts.map((a, i) => <li key={i}><Severity severity={a.severity} /> <b>{cut(a.title, 120)}</b> {cut(a.detail, 240)}</li>)}</ul>
-            )}
-            <div class="two">
-              <Section title="Progress"><ProgressList state={state} /></Section>
-              <Section title="Last steps">
-                {state.steps.length === 0 ? <Empty>No step has ended.</Empty> : (
-                  <Table
-                    caption="Last steps"
-                    rows={[...state.steps].reverse()}
-                    most={8}
-                    columns={[
-                      figure("index", "#", format_count),
-                      said("name", "Name", 40),
-                      figure("duration_ns", "Duration", format_ns),
-                      figure("at_ns", "At", format_ns),
-                    ]}
-                  />
-                )}
-              </Section>
-            </div>
-            {state.ranks.length > 1 && (
-              <Section title="Ranks" note={`${state.ranks.length}`}>
-                <ul class="rank-grid">
-                  {state.ranks.map((r) => <li key={r.rank} class={/^[a-z]+$/.test(r.state) ? r.state : ""} title={cut(`rank ${r.rank}: ${r.state} ${r.detail}`, 200)}><span aria-hidden="true">{kRankGlyphs[r.state] ?? "?"}</span> {r.rank}<small>{r.step === null ? cut(r.state, 8) : format_count(r.step)}</small></li>)}
-                </ul>
-              </Section>
-            )}
-            <Section title="Readings">
-              {state.series.length === 0 ? <Empty>No probe has reported.</Empty> : <div class="charts">{state.series.filter((s) => kWorth.test(s.metric)).slice(0, 48).map((s) => <LiveChart key={`${s.entity} ${s.metric}`} series={s} now={state.at_ns} />)}</div>}
-            </Section>
-          </>
-        )}
-      </main>
-      <Dialogs />
-    </div>
+    <Table
+      caption="Last steps"
+      rows={rows}
+      most={8}
+      columns={[
+        words("Step", (r: Step) => r.back, (r) => (r.back === 0 ? "newest" : `${r.back} before`)),
+        measured("Duration", (r: Step) => r.s, seconds),
+        { title: "Of the median", value: (r) => r.s, show: (r) => <span class="share"><Bar share={r.s / most} /><span class="of">{r.s > 1.5 * usual && "▲ "}{format_ratio(r.s / usual)}</span></span> },
+      ]}
+    />
   );
 }
+
+const kGlyphs = { ok: "✓", slow: "▲", stalled: "■", ended: "–", lost: "✖" };
+
+function Ranks({ tick }: { tick: Tick }) {
+  const cells = rank_cells(tick, seen);
+  if (cells.length < 2) return null;
+  const counts = Object.keys(kGlyphs).map((state) => [cells.filter((c) => c.state === state).length, state] as const);
+  return (
+    <Section title={cells.some((c) => c.rank !== null) ? "Ranks" : "Processes"} note={counts.filter(([n]) => n > 0).map((c) => c.join(" ")).join(", ")}>
+      <ul class="rank-grid">
+        {cells.map((c) => (
+          <li key={c.pid} class={c.state} title={cut(`pid ${c.pid}, ${c.stage}, ${seconds(c.step_seconds)} a step, ${seconds(c.eta_seconds)} to go`, 200)}>
+            <b>{c.rank ?? c.pid}</b> <span><span aria-hidden="true">{kGlyphs[c.state]}</span> {c.state}</span>
+            <small>{format_count(c.steps_done)}{c.steps_total !== null && ` of ${format_count(c.steps_total)}`}</small>
+          </li>
+        ))}
+      </ul>
+      <p class="hint">Slow: a step takes more than 1.2 times the median. Stalled: no step in the time of five. Lost: gone in the midst of a stage.</p>
+    </Section>
+  );
+}
+
+// Draws only while it is in view.
+function InView(props: ChartProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const [seen, set_seen] = useState(false);
+  const drawn = useRef(props);
+  useEffect(() => {
+    const watch = new IntersectionObserver(([entry]) => set_seen(entry!.isIntersecting));
+    watch.observe(box.current!);
+    return () => watch.disconnect();
+  }, []);
+  if (seen) drawn.current = props;
+  return <div ref={box}><Chart {...drawn.current} /></div>;
+}
+
+const span = signal(kFull_ns);
+const kSpans: [string, number][] = [["1 min", 60e9], ["10 min", kFull_ns], ["Whole run", Infinity]];
+
+function Kind({ group, gpus, now }: { group: Group; gpus: string[]; now: number }) {
+  const [all, set_all] = useState(false);
+  const main = group.readings.filter((r) => r.main);
+  const chart = (r: Reading) => {
+    const lines = lines_of(r.series, now, (s, i) => (r.series.length === 1 ? r.metric : group.title === "GPUs" ? `GPU ${gpus.includes(s.entity!) ? gpus.indexOf(s.entity!) : i}` : (s.entity ?? `process ${i + 1}`)));
+    const unit = r.series[0]!.unit;
+    const last = lines.map((l) => l.value[l.value.length - 1] ?? NaN).filter(Number.isFinite);
+    const [low, high] = [Math.min(...last), Math.max(...last)].map((v) => format_unit(v, unit));
+    return <InView key={r.metric} title={r.series[0]!.metric === null ? r.metric : metric_title(r.metric)} detail={`now ${low === high ? low : `${low} to ${high}`}`} unit={unit} lines={lines} begin={Math.max(0, now - span.value)} end={Math.max(1, now)} height={110} />;
+  };
+  return (
+    <details open={!/^(CPU|Control|genscope)/.test(group.title)}>
+      <summary><h3>{group.title}</h3> <small>{group.readings.length} readings</small></summary>
+      <div class="charts small">{(all || main.length === 0 ? group.readings : main).map(chart)}</div>
+      {main.length > 0 && main.length < group.readings.length && <button class="ghost rest" onClick={() => set_all(!all)}>{all ? "Show fewer" : `Show all ${group.readings.length}`}</button>}
+    </details>
+  );
+}
+
+function Readings({ tick }: { tick: Tick }) {
+  const gpus = (page.value?.report?.gpus ?? []).map((gpu) => gpu.id);
+  const groups = group_series(store, gpus);
+  return (
+    <Section title="Readings" note={<span class="buttons">{kSpans.map(([name, ns]) => <button key={name} class="ghost" aria-pressed={span.value === ns} onClick={() => (span.value = ns)}>{name}</button>)}</span>}>
+      {groups.length === 0 && <Empty>No probe has reported.</Empty>}
+      {groups.map((group) => <Kind key={group.title} group={group} gpus={gpus} now={tick.at_ns} />)}
+    </Section>
+  );
+}
+
+// For those who hear the page: where the run is, at most every 10 seconds.
+function Spoken({ text }: { text: string }) {
+  const said = useRef({ at: -Infinity, text });
+  const now = performance.now();
+  if (now - said.current.at > 10_000) said.current = { at: now, text };
+  return <p class="sr" role="status">{said.current.text}</p>;
+}
+
+function Picture({ tick }: { tick: Tick }) {
+  const rows = stage_rows(tick.processes);
+  return (
+    <>
+      <Spoken text={cut([...rows.slice(0, 1).map((r) => `${r.stage}, ${steps_of(r)}, ${to_go(r)}`), ...tick.alerts.map((a) => a.text)].join(". "), 300)} />
+      {tick.alerts.length > 0 && <ul class="alerts">{tick.alerts.map((a, i) => <li key={i}><Severity severity={a.severity} /> {cut(a.text, 300)}</li>)}</ul>}
+      <div class="two">
+        <Section title="Progress">{rows.length > 0 ? <Progress rows={rows} /> : <Empty>No process is in a stage.</Empty>}</Section>
+        <Section title="Last steps" note="of the process with the most">{tick.steps.length > 0 ? <Steps tick={tick} /> : <Empty>No step has ended.</Empty>}</Section>
+      </div>
+      <Ranks tick={tick} />
+      <Readings tick={tick} />
+    </>
+  );
+}
+
+export const LiveView = () => (
+  <>
+    <Tools />
+    {shown.value ? <Picture tick={shown.value} /> : <Empty>Waiting for the first readings…</Empty>}
+  </>
+);

@@ -3,10 +3,10 @@ import type { Json } from "../data/container";
 import { format_count, format_ns, format_ratio, cut } from "../data/format";
 import { kClipped, kDetached, kFailed, kUnfinished, type Page } from "../data/page";
 import { view_span } from "../data/search";
-import { range_statistics } from "../data/stats";
-import { Table } from "../ui/table";
+import { range_statistics, type NameStats } from "../data/stats";
+import { measured, Table, words } from "../ui/table";
 import { Text } from "../ui/text";
-import { fit_selection, colour_of, marks, pins, query, range, selection, stage, tab, toggled, set_view } from "../ui/state";
+import { fit_selection, colour_of, links, marks, pins, query, range, select, selection, stage, tab, toggled, set_view } from "../ui/state";
 
 const plain = (value: Json): string => (typeof value === "string" ? value : typeof value === "number" ? format_count(value) : JSON.stringify(value));
 
@@ -56,6 +56,16 @@ function SpanDetail({ page }: { page: Page }) {
         <div><dt>Share of the run</dt><dd>{format_ratio(length / page.end_ns)}</dd></div>
         {args && Object.entries(args).map(([key, value]) => <div key={key}><dt class="arg">{cut(key, 40)}</dt><dd><Text text={plain(value)} length={120} /></dd></div>)}
       </dl>
+      {links.value.length > 0 && (
+        <p class="row-buttons">
+          Linked by <code>correlation</code>
+          {links.value.slice(0, 8).map((to) => {
+            const other = view_span(page, to)!;
+            return <button key={`${to.track}.${to.lane}.${to.place}`} onClick={() => select(to, true)}>{cut(page.names[other.name] ?? "", 60)} <small>{format_ns(other.end - other.begin)}, {other.begin < span.begin ? "before" : "after"} {format_ns(Math.abs(other.begin - span.begin))}</small></button>;
+          })}
+          {links.value.length > 8 && <small>and {links.value.length - 8} more</small>}
+        </p>
+      )}
     </section>
   );
 }
@@ -77,15 +87,15 @@ function RangeDetail({ page }: { page: Page }) {
         caption="Spans that touch the range, by name"
         rows={rows}
         most={12}
-        initial="total"
+        initial="Time inside"
         columns={[
-          { key: "name", title: "Name", text: true, value: (r) => page.names[r.name] ?? "", show: (r) => <><i class="swatch" style={{ background: colour_of(page.names[r.name] ?? "") }} /><Text text={page.names[r.name] ?? ""} length={80} /></> },
-          { key: "count", title: "Count", value: (r) => r.count, show: (r) => format_count(r.count) },
-          { key: "total", title: "Time inside", value: (r) => r.total, show: (r) => format_ns(r.total) },
-          { key: "share", title: "Of the range", value: (r) => r.total, show: (r) => format_ratio(r.total / length) },
-          { key: "mean", title: "Mean inside", value: (r) => r.total / r.count, show: (r) => format_ns(r.total / r.count) },
-          { key: "min", title: "Shortest", value: (r) => r.min, show: (r) => format_ns(r.min) },
-          { key: "max", title: "Longest", value: (r) => r.max, show: (r) => format_ns(r.max) },
+          words("Name", (r: NameStats) => page.names[r.name] ?? "", (r) => <><i class="swatch" style={{ background: colour_of(page.names[r.name] ?? "") }} /><Text text={page.names[r.name] ?? ""} length={80} /></>),
+          measured("Count", (r: NameStats) => r.count, format_count),
+          measured("Time inside", (r: NameStats) => r.total, format_ns),
+          { title: "Of the range", value: (r) => r.total, show: (r) => format_ratio(r.total / length) },
+          measured("Mean inside", (r: NameStats) => r.total / r.count, format_ns),
+          measured("Shortest", (r: NameStats) => r.min, format_ns),
+          measured("Longest", (r: NameStats) => r.max, format_ns),
         ]}
       />
     </section>
@@ -96,7 +106,7 @@ function Marks() {
   if (marks.value.length === 0) return null;
   return (
     <section class="detail" aria-label="Marks">
-      <header><h2>Marks</h2><small>kept in the address of this page</small></header>
+      <header><h2>Marks</h2><small>kept in the address and in a copy of this page (Data)</small></header>
       <ul class="marks">
         {marks.value.map((mark, i) => (
           <li key={i}>

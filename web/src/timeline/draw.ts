@@ -21,6 +21,8 @@ export interface Colours {
   accent: string;
   series: string;
   bad: string;
+  over: string;
+  under: string;
 }
 
 export interface Scene {
@@ -35,6 +37,7 @@ export interface Scene {
   colours: Uint8Array; // by name
   wanted: Uint8Array | null; // by name: found by the search
   selection: SpanRef | null;
+  links: SpanRef[]; // of the selection
   hover: SpanRef | null;
   range: Window | null;
   marks: Mark[];
@@ -320,18 +323,54 @@ function band(context: CanvasRenderingContext2D, scene: Scene, window: Window, c
   context.fillRect(to, 0, 1, scene.height);
 }
 
-function outline(context: CanvasRenderingContext2D, scene: Scene, items: Visible[], ref: SpanRef, width: number): void {
+interface Box {
+  x: number;
+  right: number;
+  y: number;
+  clip: number;
+}
+// Where a span is on the canvas, cut a little beyond its edges; null if its track is not shown.
+function box_of(scene: Scene, items: Visible[], ref: SpanRef): Box | null {
   const found = items.find((v) => v.item.track?.id === ref.track);
   const row = found?.item.track?.rows[ref.lane];
-  if (!found || !row || ref.lane >= (found.item.rows ?? 0) || ref.place >= row.begin.length) return;
+  if (!found || !row || ref.lane >= (found.item.rows ?? 0) || ref.place >= row.begin.length) return null;
   const scale = scene.width / (scene.view.end - scene.view.begin);
-  const x = Math.max(-4, (row.begin[ref.place]! - scene.view.begin) * scale);
-  const right = Math.min(scene.width + 4, (row.end[ref.place]! - scene.view.begin) * scale);
-  const y = found.y + kPad + ref.lane * kRow;
-  if (y + kRow < found.clip) return;
+  const at = (ns: number): number => Math.max(-4, Math.min(scene.width + 4, (ns - scene.view.begin) * scale));
+  return { x: at(row.begin[ref.place]!), right: at(row.end[ref.place]!), y: found.y + kPad + ref.lane * kRow, clip: found.clip };
+}
+
+function outline(context: CanvasRenderingContext2D, scene: Scene, items: Visible[], ref: SpanRef, width: number): void {
+  const box = box_of(scene, items, ref);
+  if (!box || box.y + kRow < box.clip) return;
   context.strokeStyle = scene.ui.text;
   context.lineWidth = width;
-  context.strokeRect(x - 0.5, y - 0.5, Math.max(2, right - x), kRow - 1);
+  context.strokeRect(box.x - 0.5, box.y - 0.5, Math.max(2, box.right - box.x), kRow - 1);
+}
+
+// From what began first to what it led to.
+function draw_links(context: CanvasRenderingContext2D, scene: Scene, items: Visible[]): void {
+  const here = scene.selection && box_of(scene, items, scene.selection);
+  if (!here) return;
+  context.strokeStyle = context.fillStyle = scene.ui.text;
+  context.lineWidth = 1.5;
+  for (const ref of scene.links) {
+    const there = box_of(scene, items, ref);
+    if (!there) continue;
+    const [from, to] = here.x <= there.x ? [here, there] : [there, here];
+    const [x, y] = [from.x + Math.min(6, (from.right - from.x) / 2), from.y + kRow / 2];
+    const [end, top] = [to.x, to.y + kRow / 2 - 1];
+    const bend = Math.max(12, Math.abs(end - x) / 2);
+    context.beginPath();
+    context.moveTo(x, y);
+    context.bezierCurveTo(x + bend, y, end - bend, top, end - 6, top);
+    context.stroke();
+    context.beginPath();
+    context.moveTo(end, top);
+    context.lineTo(end - 7, top - 4);
+    context.lineTo(end - 7, top + 4);
+    context.fill();
+    outline(context, scene, items, ref, 1.5);
+  }
 }
 
 export function draw(context: CanvasRenderingContext2D, scene: Scene): void {
@@ -362,6 +401,7 @@ export function draw(context: CanvasRenderingContext2D, scene: Scene): void {
     context.fillStyle = scene.ui.accent;
     context.fillRect(0, top - 2, width, 2);
   }
+  if (scene.links.length > 0) draw_links(context, scene, items);
   draw_axis(context, scene);
   for (const mark of scene.marks) band(context, scene, mark, scene.palette[1]!, 0.12);
   if (scene.range) band(context, scene, scene.range, scene.ui.accent, 0.14);

@@ -1,7 +1,7 @@
 // The whole run in a strip, with the window of the timeline on it: drag its middle, its edges, or a
 // new one.
 import { useEffect, useRef } from "preact/hooks";
-import { effect } from "@preact/signals";
+import { effect } from "../ui/signals";
 
 import { overview_density } from "../data/density";
 import { format_ns, format_tick, tick_step } from "../data/format";
@@ -90,15 +90,12 @@ export function Overview({ page }: { page: Page }) {
       else if (Math.abs(at - grip.at) > page.end_ns / element.clientWidth) set_view(Math.min(at, grip.at), Math.max(at, grip.at));
     };
     const up = (): void => void (grip = null);
-    element.addEventListener("pointerdown", down);
-    element.addEventListener("pointermove", move);
-    element.addEventListener("pointerup", up);
+    element.onpointerdown = down;
+    element.onpointermove = move;
+    element.onpointerup = up;
     return () => {
       stop();
       watch.disconnect();
-      element.removeEventListener("pointerdown", down);
-      element.removeEventListener("pointermove", move);
-      element.removeEventListener("pointerup", up);
     };
   }, [page]);
   return (

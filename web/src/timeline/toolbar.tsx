@@ -1,7 +1,7 @@
 // Search and buttons above the timeline; every key of the help dialog has one here or there.
 import { format_count, format_ns } from "../data/format";
 import type { Page } from "../data/page";
-import { all_counters, dialog, fit_selection, go_back, hit, hits, mark_range, marks, next_hit, pan, query, range, show_all, view, zoom } from "../ui/state";
+import { all_counters, as_table, dialog, fit_selection, go_back, hit, hits, mark_range, marks, next_hit, pan, query, range, show_all, view, zoom } from "../ui/state";
 import { Icon } from "../ui/icons";
 
 function Button({ label, hint, icon, run }: { label: string; hint: string; icon: string; run: () => void }) {
@@ -56,6 +56,7 @@ export function Toolbar({ page }: { page: Page }) {
         <Button label="Go to a time" hint="g" icon="clock" run={() => (dialog.value = "goto")} />
         <Button label="Mark the range" hint="m" icon="mark" run={() => mark_range("")} />
       </div>
+      <button aria-pressed={as_table.value} onClick={() => (as_table.value = !as_table.value)}>Table</button>
       {page.counters.length > 0 && (
         <label class="check">
           <input type="checkbox" checked={all_counters.value} onChange={(event) => (all_counters.value = event.currentTarget.checked)} /> all {page.counters.length} counters

@@ -1,6 +1,6 @@
 // The frame: head, rail of sections, the section itself, dialogs.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 import { cut, format_count, format_ns } from "../data/format";
 import type { Page } from "../data/page";
@@ -91,8 +91,19 @@ function title_of(page: Page): string {
   return run?.name || run?.command?.[0]?.split("/").pop() || run?.id || "genscope report";
 }
 
-export function App({ page }: { page: Page }) {
-  const sections = sections_of(page);
+// A page that is served has more: the live section, which comes first, a state for the head, a notice;
+// and it may have no report yet.
+interface AppProps {
+  page: Page | null;
+  first?: SectionInfo[];
+  name?: string;
+  state?: ComponentChildren;
+  notice?: ComponentChildren;
+}
+
+export function App({ page, first = [], name = "genscope", state, notice }: AppProps) {
+  const sections = page ? [...first, ...sections_of(page)] : first;
+  const title = page ? title_of(page) : name;
   const here = sections.find((section) => section.id === tab.value) ?? sections[0]!;
   useEffect(() => {
     const listen = (event: KeyboardEvent): void => handle_key(event, sections.map((s) => s.id));
@@ -100,33 +111,43 @@ export function App({ page }: { page: Page }) {
     return () => removeEventListener("keydown", listen);
   }, [sections]);
   useEffect(() => {
-    if (here.id !== tab.value) tab.value = here.id;
-    document.title = `${cut(title_of(page), 60)} · ${here.title} · genscope`;
+    // Of an address that names no section of this page; what is not there yet may come with the report. Not "other
+    // than here": by now a key may have chosen another.
+    if (page && !sections.some((section) => section.id === tab.value)) tab.value = here.id;
+    document.title = `${cut(title, 60)} · ${here.title} · genscope`;
   });
-  const run = page.report?.run;
+  // For benchmarks: the task after the frame that first shows the section.
+  useLayoutEffect(() => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => performance.mark("genscope:first-draw");
+    requestAnimationFrame(() => port2.postMessage(0));
+  }, []);
+  const run = page?.report?.run;
   return (
     <div class={`app at-${here.id}`}>
       <Head
-        title={cut(title_of(page), 80)}
+        title={cut(title, 80)}
         detail={
           <>
+            {state}
             {run?.host && <span>{cut(run.host, 40)}</span>}
             {run?.started && <span>{cut(run.started, 40).slice(0, 16).replace("T", " ")} UTC</span>}
-            {run?.wall_ns != null && <span>{format_ns(run.wall_ns)}</span>}
+            {run?.wall_ns != null && first.length === 0 && <span>{format_ns(run.wall_ns)}</span>}
             {run?.exit_code != null && run.exit_code !== 0 && <span class="tag bad">exit code {run.exit_code}</span>}
           </>
         }
       />
       <Rail sections={sections} />
       <main>
-        <Banner page={page} />
+        {notice}
+        {page && <Banner page={page} />}
         {printing.value ? (
           sections.filter((s) => s.id !== "data").map((section) => (
-            <div key={section.id} class="paper"><h2 class="paper-title">{section.title}</h2><section.View page={page} /></div>
+            <div key={section.id} class="paper"><h2 class="paper-title">{section.title}</h2><section.View page={page!} /></div>
           ))
         ) : (
           <div role="tabpanel" id="panel" aria-labelledby={`tab-${here.id}`} class="panel" key={here.id}>
-            <here.View page={page} />
+            <here.View page={page!} />
           </div>
         )}
       </main>

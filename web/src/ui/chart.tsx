@@ -1,13 +1,14 @@
 // A chart of series over time on a canvas: a cursor that all charts share, drag to zoom them together,
 // a readout, and a table of the same figures. Small on purpose: a chart library is a third of a page.
-import { effect, signal } from "@preact/signals";
+import { effect, signal } from "./signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { counter_strip } from "../data/density";
 import { cut, format_ns, format_tick, format_unit, tick_step } from "../data/format";
 import { upper_bound } from "../data/search";
-import { dark, palette, printing, type Window } from "./state";
-import { Table } from "./table";
+import { band_totals, type Band } from "../data/throttle";
+import { dark, marks, palette, printing, type Window } from "./state";
+import { measured, Table, words } from "./table";
 import { theme_colours } from "./theme";
 
 export interface Line {
@@ -48,10 +49,12 @@ export interface ChartProps {
   detail?: string;
   unit: string;
   lines: Line[];
+  begin?: number; // of the axis; 0
   end: number; // of the axis, ns; or the number of steps
   x?: "time" | "index";
   height?: number;
   points?: boolean;
+  bands?: Band[]; // stretches behind the lines
   pick?: (index: number) => void;
 }
 
@@ -78,7 +81,7 @@ function frame_of(props: ChartProps, stats: Figures[], width: number, window: Wi
   // Temperatures and clocks are never near 0: their change would be flat.
   const low = props.unit === "C" || props.unit === "MHz" ? least * 0.95 : Math.min(0, least);
   const high = props.unit === "ratio" ? Math.max(1, most) : most + (most - low) * 0.08;
-  return { width, height: props.height ?? 130, from: window?.begin ?? 0, to: window?.end ?? props.end, low, high: high > low ? high : low + 1 };
+  return { width, height: props.height ?? 130, from: window?.begin ?? props.begin ?? 0, to: window?.end ?? props.end, low, high: high > low ? high : low + 1 };
 }
 
 // Ticks of bytes are powers of two apart, else people read 18.6 GiB.
@@ -183,12 +186,26 @@ function paint_chart(context: CanvasRenderingContext2D, props: ChartProps, frame
     context.fillStyle = ui.soft;
     if (x < frame.width - 16) context.fillText(index ? String(Math.round(at)) : format_tick(at, step), x, bottom + 12);
   }
-  paint_lines(context, props, frame);
   const at = (time: number): number => kLeft + ((time - frame.from) / (frame.to - frame.from)) * room;
-  if (cursor !== null && cursor >= frame.from && cursor <= frame.to) {
-    context.fillStyle = ui.soft;
-    context.fillRect(Math.round(at(cursor)), kTop, 1, bottom - kTop);
+  for (const band of props.bands ?? []) {
+    const from = Math.max(kLeft, at(band.begin));
+    const width = Math.min(kLeft + room, at(band.end)) - from;
+    if (width <= 0) continue;
+    context.globalAlpha = 0.28;
+    context.fillStyle = ui.over;
+    context.fillRect(from, kTop, Math.max(1, width), bottom - kTop);
+    context.globalAlpha = 1;
+    context.textAlign = "left";
+    context.fillStyle = ui.text;
+    if (width > band.name.length * 6) context.fillText(band.name, from + 4, bottom - 8);
   }
+  paint_lines(context, props, frame);
+  const upright = (time: number | null, colour: string): void => {
+    context.fillStyle = colour;
+    if (time !== null && time >= frame.from && time <= frame.to) context.fillRect(Math.round(at(time)), kTop, 1, bottom - kTop);
+  };
+  if (!index) for (const mark of marks.value) upright(mark.begin, palette.value[3]!);
+  upright(cursor, ui.soft);
   if (drag) {
     context.fillStyle = ui.accent;
     context.globalAlpha = 0.15;
@@ -273,15 +290,16 @@ export function Chart(props: ChartProps) {
   const [said, set_said] = useState("");
   const [table, set_table] = useState(false);
   const stats = useMemo(() => props.lines.map(figures), [props.lines]);
-  useEffect(() => (canvas.current ? install(canvas.current, props, stats, set_said) : undefined), [props.lines, props.end, props.unit, table]);
+  useEffect(() => (canvas.current ? install(canvas.current, props, stats, set_said) : undefined), [props.lines, props.begin, props.end, props.unit, table]);
   const first = stats[0];
+  const held = props.bands?.length ? `Held down: ${band_totals(props.bands).map(([name, ns]) => `${name} ${format_ns(ns)}`).join("; ")}` : "";
   const summary = first && first.n > 0 ? `mean ${format_unit(first.mean, props.unit)}, most ${format_unit(first.high, props.unit)}` : "no readings";
   return (
     <figure class="chart">
       <figcaption>
         <b>{cut(props.title, 80)}</b>
         {props.detail !== undefined && <small>{cut(props.detail, 60)}</small>}
-        <span class="readout">{said || summary}</span>
+        <span class="readout">{said || (props.begin === undefined && summary)}</span>
         <button class="ghost" aria-pressed={table} onClick={() => set_table(!table)}>{table ? "chart" : "table"}</button>
       </figcaption>
       {table ? (
@@ -289,14 +307,15 @@ export function Chart(props: ChartProps) {
           caption={`${cut(props.title, 80)} in figures`}
           rows={props.lines.map((line, i) => ({ line, ...stats[i]! }))}
           columns={[
-            { key: "name", title: "Series", text: true, value: (r) => r.line.name, show: (r) => cut(r.line.name, 60) },
-            { key: "n", title: "Readings", value: (r) => r.n },
-            ...(["low", "mean", "high"] as const).map((key, i) => ({ key, title: ["Least", "Mean", "Most"][i]!, value: (r: Figures) => r[key], show: (r: Figures) => format_unit(r[key], props.unit) })),
+            words("Series", (r: Figures & { line: Line }) => r.line.name, (r) => cut(r.line.name, 60)),
+            { title: "Readings", value: (r) => r.n },
+            ...(["low", "mean", "high"] as const).map((key, i) => measured(["Least", "Mean", "Most"][i]!, (r: Figures & { line: Line }) => r[key], (v) => format_unit(v, props.unit))),
           ]}
         />
       ) : (
-        <canvas ref={canvas} class="plot" style={{ height: `${props.height ?? 130}px` }} role="img" aria-label={`${cut(props.title, 80)}: ${summary}`} title="Drag to zoom, double click for the whole" />
+        <canvas ref={canvas} class="plot" style={{ height: `${props.height ?? 130}px` }} role="img" aria-label={`${cut(props.title, 80)}: ${summary}. ${held}`} title="Drag to zoom, double click for the whole" />
       )}
+      {held && <p class="hint">{held}</p>}
       {props.lines.length > 1 && !table && (
         <ul class="legend">
           {props.lines.map((line, i) => (

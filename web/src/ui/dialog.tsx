@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 import { parse_time } from "../data/format";
-import { kCommands } from "./keys";
+import { kCommands, kGroups } from "./keys";
 import { dialog, page, set_view, tab, view } from "./state";
 
 function Modal({ title, children }: { title: string; children: ComponentChildren }) {
@@ -31,25 +31,25 @@ function Help() {
   return (
     <Modal title="Keys and gestures">
       <div class="help">
-        {(["Timeline", "Search", "Page"] as const).map((group) => (
-          <section key={group}>
-            <h3>{group}</h3>
+        {kGroups.map((title, place) => (
+          <section key={title}>
+            <h3>{title}</h3>
             <ul>
-              {kCommands.filter((c) => c.group === group).map((command) => (
-                <li key={command.label}>
+              {kCommands.filter(([, , group]) => group === place).map(([key, label, , run]) => (
+                <li key={key}>
                   <button
                     class="ghost"
                     onClick={() => {
                       dialog.value = "";
-                      if (group === "Timeline") tab.value = "timeline";
-                      command.run();
+                      if (place === 0) tab.value = "timeline";
+                      run();
                     }}
                   >
-                    {command.keys.map((key) => <kbd key={key}>{key_name(key)}</kbd>)} {command.label}
+                    <kbd>{key_name(key)}</kbd> {label}
                   </button>
                 </li>
               ))}
-              {group === "Page" && <li class="plain"><kbd>1</kbd>…<kbd>9</kbd> Sections</li>}
+              {place === 2 && <li class="plain"><kbd>1</kbd>…<kbd>9</kbd> Sections</li>}
             </ul>
           </section>
         ))}

@@ -2,12 +2,8 @@
 import { page, dialog, fit_selection, go_back, mark_range, next_hit, next_theme, pan, pins, select, selection, show_all, tab, toggled, zoom, clear } from "./state";
 import { neighbour } from "../data/search";
 
-export interface Command {
-  keys: string[];
-  label: string;
-  group: "Timeline" | "Search" | "Page";
-  run: () => void;
-}
+export const kGroups = ["Timeline", "Search", "Page"];
+type Command = [key: string, label: string, group: number, run: () => void];
 
 export function focus_search(): void {
   if (!document.querySelector("#search")) tab.value = "timeline";
@@ -28,28 +24,26 @@ function pin_selected(): void {
 }
 
 export const kCommands: Command[] = [
-  { keys: ["w"], label: "Zoom in", group: "Timeline", run: () => zoom(1 / 1.5) },
-  { keys: ["s"], label: "Zoom out", group: "Timeline", run: () => zoom(1.5) },
-  { keys: ["a"], label: "Move left", group: "Timeline", run: () => pan(-0.2) },
-  { keys: ["d"], label: "Move right", group: "Timeline", run: () => pan(0.2) },
-  { keys: ["f"], label: "Fit the selection", group: "Timeline", run: fit_selection },
-  { keys: ["0"], label: "Whole run", group: "Timeline", run: show_all },
-  { keys: ["["], label: "Span before", group: "Timeline", run: () => step_span(-1) },
-  { keys: ["]"], label: "Span after", group: "Timeline", run: () => step_span(1) },
-  { keys: [","], label: "View before", group: "Timeline", run: () => go_back(-1) },
-  { keys: ["."], label: "View after", group: "Timeline", run: () => go_back(1) },
-  { keys: ["g"], label: "Go to a time", group: "Timeline", run: () => (dialog.value = "goto") },
-  { keys: ["m"], label: "Mark the range", group: "Timeline", run: () => mark_range("") },
-  { keys: ["p"], label: "Pin the track", group: "Timeline", run: pin_selected },
-  { keys: ["/"], label: "Search", group: "Search", run: focus_search },
-  { keys: ["n"], label: "Next hit", group: "Search", run: () => next_hit(1) },
-  { keys: ["N"], label: "Hit before", group: "Search", run: () => next_hit(-1) },
-  { keys: ["t"], label: "Light or dark", group: "Page", run: next_theme },
-  { keys: ["?"], label: "This help", group: "Page", run: () => (dialog.value = "help") },
-  { keys: ["Escape"], label: "Close, clear", group: "Page", run: clear },
+  ["w", "Zoom in", 0, () => zoom(1 / 1.5)],
+  ["s", "Zoom out", 0, () => zoom(1.5)],
+  ["a", "Move left", 0, () => pan(-0.2)],
+  ["d", "Move right", 0, () => pan(0.2)],
+  ["f", "Fit the selection", 0, fit_selection],
+  ["0", "Whole run", 0, show_all],
+  ["[", "Span before", 0, () => step_span(-1)],
+  ["]", "Span after", 0, () => step_span(1)],
+  [",", "View before", 0, () => go_back(-1)],
+  [".", "View after", 0, () => go_back(1)],
+  ["g", "Go to a time", 0, () => (dialog.value = "goto")],
+  ["m", "Mark the range", 0, () => mark_range("")],
+  ["p", "Pin the track", 0, pin_selected],
+  ["/", "Search", 1, focus_search],
+  ["n", "Next hit", 1, () => next_hit(1)],
+  ["N", "Hit before", 1, () => next_hit(-1)],
+  ["t", "Light or dark", 2, next_theme],
+  ["?", "This help", 2, () => (dialog.value = "help")],
+  ["Escape", "Close, clear", 2, clear],
 ];
-
-const kTimelineTab = new Set(["w", "s", "a", "d", "f", "0", "[", "]", ",", ".", "g", "m", "p"]);
 
 export function handle_key(event: KeyboardEvent, tabs: string[]): void {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -65,10 +59,9 @@ export function handle_key(event: KeyboardEvent, tabs: string[]): void {
     if (wanted) tab.value = wanted;
     return;
   }
-  const command = kCommands.find((c) => c.keys.includes(event.key));
-  if (!command) return;
-  if (kTimelineTab.has(event.key) && tab.value !== "timeline") return;
+  const [, , group, run] = kCommands.find(([key]) => key === event.key) ?? [];
+  if (!run || (group === 0 && tab.value !== "timeline")) return;
   event.preventDefault();
-  command.run();
+  run();
 }
 

@@ -1,6 +1,7 @@
 // What the page shows now. One signal per thing; the address carries what should survive a reload.
-import { batch, computed, effect, signal } from "@preact/signals";
+import { batch, computed, effect, signal } from "./signals";
 
+import { linked } from "../data/flow";
 import type { Page } from "../data/page";
 import { find_spans, matching_names, view_span, type Hits, type SpanRef } from "../data/search";
 import { kDark, kLight, name_colours } from "./palette";
@@ -26,6 +27,7 @@ export const pins = signal<ReadonlySet<string>>(new Set());
 export const folded = signal<ReadonlySet<string>>(new Set());
 export const marks = signal<Mark[]>([]);
 export const all_counters = signal(false);
+export const as_table = signal(false); // the timeline
 export const stage = signal(""); // the row that is open in Stages
 export const warm_only = signal(false);
 export const dialog = signal<"" | "help" | "goto">("");
@@ -47,6 +49,9 @@ export const wanted_names = computed(() =>
   page.value && query.value.trim() !== "" ? matching_names(page.value.names, query.value) : null,
 );
 export const hits = computed(() => (page.value && wanted_names.value ? find_spans(page.value, wanted_names.value) : no_hits));
+
+const no_links: SpanRef[] = [];
+export const links = computed(() => (page.value && selection.value ? linked(page.value, selection.value) : no_links));
 
 // --- The window onto time, and where it was before.
 const history: Window[] = [];
@@ -166,8 +171,12 @@ export function write_hash(): string {
   return `#${out.toString()}`;
 }
 
+// A copy of a page (copy.ts) holds the state that it was saved in.
+export const kStateId = "genscope-state";
+
 export function read_hash(hash: string): void {
-  const given = new URLSearchParams(hash.replace(/^#/, ""));
+  const kept = document.getElementById(kStateId)?.textContent ?? "";
+  const given = new URLSearchParams((hash || kept).replace(/^#/, ""));
   batch(() => {
     const set = (key: string): ReadonlySet<string> => new Set((given.get(key) ?? "").split(",").filter(Boolean));
     const wanted = given.get("tab");

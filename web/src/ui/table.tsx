@@ -7,8 +7,7 @@ import { number_of, text_of } from "../data/report";
 import { printing } from "./state";
 
 export interface Column<T> {
-  key: string;
-  title: string;
+  title: string; // no two are alike in a table
   hint?: string;
   text?: boolean; // left, sorts as text
   value: (row: T) => number | string | null | undefined;
@@ -18,7 +17,7 @@ export interface TableProps<T> {
   caption: string;
   columns: Column<T>[];
   rows: T[];
-  initial?: string; // column to sort by, largest first; else the order given
+  initial?: string; // title of the column to sort by, largest first; else the order given
   most?: number;
   current?: (row: T) => boolean;
   pick?: (row: T) => void;
@@ -27,18 +26,20 @@ export interface TableProps<T> {
 // Columns of rows that are JSON: a text, a number.
 type Fields = { [key: string]: unknown };
 export const said = <T,>(key: string, title: string, most = 60): Column<T> => ({
-  key,
   title,
   text: true,
   value: (r) => text_of((r as Fields)[key]),
   show: (r) => cut(text_of((r as Fields)[key]) || "–", most),
 });
 export const figure = <T,>(key: string, title: string, format: (value: number | null) => string = format_count): Column<T> => ({
-  key,
   title,
   value: (r) => number_of((r as Fields)[key]),
   show: (r) => format(number_of((r as Fields)[key])),
 });
+// Columns of rows of any kind: a number in a format; a text and how it looks.
+type Figure = number | null | undefined;
+export const measured = <T,>(title: string, value: (row: T) => Figure, format: (value: Figure) => string): Column<T> => ({ title, value, show: (r) => format(value(r)) });
+export const words = <T,>(title: string, value: Column<T>["value"], show: (row: T) => ComponentChildren): Column<T> => ({ title, text: true, value, show });
 
 export function sorted<T>(rows: T[], column: Column<T> | undefined, down: boolean): T[] {
   if (!column) return rows;
@@ -54,9 +55,9 @@ export function sorted<T>(rows: T[], column: Column<T> | undefined, down: boolea
 }
 
 export function Table<T>({ caption, columns, rows, initial, most = 25, current, pick }: TableProps<T>) {
-  const [by, set_by] = useState<{ key: string; down: boolean } | null>(initial === undefined ? null : { key: initial, down: true });
+  const [by, set_by] = useState<{ title: string; down: boolean } | null>(initial === undefined ? null : { title: initial, down: true });
   const [open, set_open] = useState(false);
-  const ordered = useMemo(() => sorted(rows, columns.find((c) => c.key === by?.key), by?.down ?? true), [rows, by?.key, by?.down]);
+  const ordered = useMemo(() => sorted(rows, columns.find((c) => c.title === by?.title), by?.down ?? true), [rows, by?.title, by?.down]);
   const shown = open || printing.value ? ordered.slice(0, 2000) : ordered.slice(0, most);
   return (
     <div class="table-box" tabIndex={0} role="region" aria-label={caption}>
@@ -65,10 +66,10 @@ export function Table<T>({ caption, columns, rows, initial, most = 25, current, 
         <thead>
           <tr>
             {columns.map((column) => {
-              const here = by?.key === column.key;
+              const here = by?.title === column.title;
               return (
-                <th key={column.key} scope="col" class={column.text ? "text" : ""} aria-sort={here ? (by.down ? "descending" : "ascending") : "none"} title={column.hint}>
-                  <button class="ghost" onClick={() => set_by({ key: column.key, down: here ? !by.down : !column.text })}>
+                <th key={column.title} scope="col" class={column.text ? "text" : ""} aria-sort={here ? (by.down ? "descending" : "ascending") : "none"} title={column.hint}>
+                  <button class="ghost" onClick={() => set_by({ title: column.title, down: here ? !by.down : !column.text })}>
                     {column.title}
                     <span class="order" aria-hidden="true">{here ? (by.down ? "▾" : "▴") : ""}</span>
                   </button>
@@ -83,11 +84,11 @@ export function Table<T>({ caption, columns, rows, initial, most = 25, current, 
               {columns.map((column, c) => {
                 const inside = column.show ? column.show(row) : (column.value(row) ?? "–");
                 return c === 0 ? (
-                  <th key={column.key} scope="row" class={column.text ? "text" : ""}>
+                  <th key={column.title} scope="row" class={column.text ? "text" : ""}>
                     {pick ? <button class="ghost row-button" aria-pressed={current?.(row) ?? false} onClick={(event) => { event.stopPropagation(); pick(row); }}>{inside}</button> : inside}
                   </th>
                 ) : (
-                  <td key={column.key} class={column.text ? "text" : ""}>{inside}</td>
+                  <td key={column.title} class={column.text ? "text" : ""}>{inside}</td>
                 );
               })}
             </tr>
@@ -95,7 +96,7 @@ export function Table<T>({ caption, columns, rows, initial, most = 25, current, 
         </tbody>
       </table>
       {ordered.length > most && !printing.value && (
-        <button class="ghost rest" onClick={() => set_open(!open)}>{open ? "Show fewer" : `Show all ${ordered.length.toLocaleString("en-US")}`}</button>
+        <button class="ghost rest" onClick={() => set_open(!open)}>{open ? "Show fewer" : `Show all ${format_count(ordered.length)}`}</button>
       )}
     </div>
   );

@@ -1,7 +1,7 @@
 // Text that came out of a trace: cut when long, with a button that shows the rest. Always text nodes.
 import { useState } from "preact/hooks";
 
-import { kLongText, visible } from "../data/format";
+import { format_count, kLongText, visible } from "../data/format";
 
 export function Text({ text, length = kLongText }: { text: string; length?: number }) {
   const [open, set_open] = useState(false);
@@ -11,7 +11,7 @@ export function Text({ text, length = kLongText }: { text: string; length?: numb
   return (
     <bdi>
       {visible(text.slice(0, open ? most : length))}
-      {open && text.length > most ? `… (${text.length.toLocaleString("en-US")} characters)` : "…"}
+      {open && text.length > most ? `… (${format_count(text.length)} characters)` : "…"}
       <button class="ghost expander" aria-expanded={open} onClick={(event) => { event.stopPropagation(); set_open(!open); }}>{open ? "less" : "more"}</button>
     </bdi>
   );

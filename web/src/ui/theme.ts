@@ -21,6 +21,8 @@ export function theme_colours(): Colours {
     accent: read("--accent"),
     series: read("--series"),
     bad: read("--bad"),
+    over: read("--over"),
+    under: read("--under"),
   };
   known.set(now, made);
   return made;

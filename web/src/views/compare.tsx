@@ -3,7 +3,7 @@ import { cut, format_count, format_ratio, format_unit } from "../data/format";
 import type { Page } from "../data/page";
 import type { ChangeRow, ComparedRun, Difference } from "../data/report";
 import { Empty, Section } from "../ui/parts";
-import { Table } from "../ui/table";
+import { Table, words } from "../ui/table";
 import { Text } from "../ui/text";
 
 const kSigns: { [change: string]: string } = { faster: "▼ faster", slower: "▲ slower", same: "= same", inconclusive: "? undecided", appeared: "+ new", vanished: "− gone" };
@@ -39,9 +39,9 @@ function Differences({ title, list }: { title: string; list: Difference[] }) {
         caption={title}
         rows={list}
         columns={[
-          { key: "key", title: "What", text: true, value: (d) => d.key, show: (d) => <code>{cut(d.key, 80)}</code> },
-          { key: "before", title: "Before", text: true, value: (d) => d.before, show: (d) => (d.before === null ? <span class="absent">not said</span> : <Text text={d.before} length={120} />) },
-          { key: "after", title: "After", text: true, value: (d) => d.after, show: (d) => (d.after === null ? <span class="absent">not said</span> : <Text text={d.after} length={120} />) },
+          words("What", (d: Difference) => d.key, (d) => <code>{cut(d.key, 80)}</code>),
+          words("Before", (d: Difference) => d.before, (d) => (d.before === null ? <span class="absent">not said</span> : <Text text={d.before} length={120} />)),
+          words("After", (d: Difference) => d.after, (d) => (d.after === null ? <span class="absent">not said</span> : <Text text={d.after} length={120} />)),
         ]}
       />
     </Section>
@@ -74,12 +74,12 @@ export function CompareView({ page }: { page: Page }) {
             rows={rows}
             most={40}
             columns={[
-              { key: "name", title: "Figure", text: true, value: (r) => r.name, show: (r) => <><Text text={r.name} length={60} /> <small class="kind">{cut(r.kind, 20)}</small></> },
-              { key: "before", title: "Before", value: (r) => r.before, show: (r) => <>{format_unit(r.before, r.unit)}{r.before_count > 1 && <small> × {format_count(r.before_count)}</small>}</> },
-              { key: "after", title: "After", value: (r) => r.after, show: (r) => <>{format_unit(r.after, r.unit)}{r.after_count > 1 && <small> × {format_count(r.after_count)}</small>}</> },
-              { key: "percent", title: "Change", value: (r) => r.percent, show: (r) => (r.percent === null ? "–" : `${r.percent > 0 ? "+" : "\u2212"}${Math.abs(r.percent).toFixed(Math.abs(r.percent) < 10 ? 1 : 0)}\u202f%`) },
-              { key: "factor", title: "Less ← 95 % → more", text: true, value: (r) => r.factor, show: (r) => <Interval row={r.factor !== null && r.factor > 0 ? { ...r, factor: 1 / r.factor, factor_low: r.factor_high === null ? null : 1 / r.factor_high, factor_high: r.factor_low === null ? null : 1 / r.factor_low } : r} noise={noise} /> },
-              { key: "change", title: "Verdict", text: true, value: (r) => r.change, show: (r) => <Change change={r.change} unit={r.unit} /> },
+              words("Figure", (r: ChangeRow) => r.name, (r) => <><Text text={r.name} length={60} /> <small class="kind">{cut(r.kind, 20)}</small></>),
+              { title: "Before", value: (r) => r.before, show: (r) => <>{format_unit(r.before, r.unit)}{r.before_count > 1 && <small> × {format_count(r.before_count)}</small>}</> },
+              { title: "After", value: (r) => r.after, show: (r) => <>{format_unit(r.after, r.unit)}{r.after_count > 1 && <small> × {format_count(r.after_count)}</small>}</> },
+              { title: "Change", value: (r) => r.percent, show: (r) => (r.percent === null ? "–" : `${r.percent > 0 ? "+" : "\u2212"}${Math.abs(r.percent).toFixed(Math.abs(r.percent) < 10 ? 1 : 0)}\u202f%`) },
+              words("Less ← 95 % → more", (r: ChangeRow) => r.factor, (r) => <Interval row={r.factor !== null && r.factor > 0 ? { ...r, factor: 1 / r.factor, factor_low: r.factor_high === null ? null : 1 / r.factor_high, factor_high: r.factor_low === null ? null : 1 / r.factor_low } : r} noise={noise} />),
+              words("Verdict", (r: ChangeRow) => r.change, (r) => <Change change={r.change} unit={r.unit} />),
             ]}
           />
         )}

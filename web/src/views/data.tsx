@@ -2,6 +2,7 @@
 import { format_count } from "../data/format";
 import { chrome_trace, samples_csv, spans_csv, stages_csv } from "../data/export";
 import type { Page } from "../data/page";
+import { page_copy } from "../ui/copy";
 import { Section } from "../ui/parts";
 
 function save(name: string, type: string, parts: Iterable<string>): void {
@@ -21,12 +22,15 @@ interface File {
   parts: () => Iterable<string>;
 }
 
+const copy: File = { name: "genscope-page.html", type: "text/html", title: "This page, HTML", text: "with your marks, notes and view", parts: page_copy };
+
 function files(page: Page): File[] {
   if (page.compare && !page.report) {
-    return [{ name: "genscope-compare.json", type: "application/json", title: "Comparison, JSON", text: "genscope.compare/1", parts: () => [JSON.stringify(page.compare, null, 2)] }];
+    return [copy, { name: "genscope-compare.json", type: "application/json", title: "Comparison, JSON", text: "genscope.compare/1", parts: () => [JSON.stringify(page.compare, null, 2)] }];
   }
   const spans = format_count(page.tracks.reduce((sum, t) => sum + t.spans, 0));
   return [
+    copy,
     { name: "genscope-report.json", type: "application/json", title: "Report, JSON", text: "genscope.report/1, all figures; docs/report-json.md", parts: () => [JSON.stringify(page.report?.raw ?? {}, null, 2)] },
     { name: "genscope-stages.csv", type: "text/csv", title: "Stages, CSV", text: "the table of Stages", parts: () => [stages_csv(page)] },
     { name: "genscope-spans.csv", type: "text/csv", title: "Spans, CSV", text: `${spans} spans of this page`, parts: () => spans_csv(page) },

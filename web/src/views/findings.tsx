@@ -1,5 +1,5 @@
 // What the advisor says: each with its evidence, and a link that moves the timeline there.
-import { batch } from "@preact/signals";
+import { batch } from "../ui/signals";
 
 import { cut, format_ratio } from "../data/format";
 import { finding_target, type Target } from "../data/links";

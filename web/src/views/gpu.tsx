@@ -1,9 +1,10 @@
 // One card per GPU: its figures and its readings over time.
+import type { JsonObject } from "../data/container";
 import { cut, format_bytes, format_ns, format_ratio, format_unit } from "../data/format";
 import type { Page } from "../data/page";
 import { number_of, objects, text_of, type Gpu } from "../data/report";
 import { Empty, Section, Tile } from "../ui/parts";
-import { figure, said, Table } from "../ui/table";
+import { figure, said, Table, words } from "../ui/table";
 import { Charts, type Wanted } from "./series";
 
 const kCharts: Wanted[] = [
@@ -11,7 +12,7 @@ const kCharts: Wanted[] = [
   { title: "Memory", metrics: ["memory_used_bytes", "tree_memory_bytes"], limit: ["memory_total_bytes"] },
   { title: "Power", metrics: ["power_watts", "power_instant_watts"], limit: ["power_limit_watts"] },
   { title: "Temperature", metrics: ["temperature_celsius", "temperature_hotspot_celsius", "temperature_memory_celsius"], limit: ["temperature_limit_celsius"] },
-  { title: "Clocks", metrics: ["clock_core_mhz", "clock_memory_mhz"], limit: ["clock_core_max_mhz"] },
+  { title: "Clocks", metrics: ["clock_core_mhz", "clock_memory_mhz"], limit: ["clock_core_max_mhz"], bands: "throttle_reasons" },
   { title: "Held down", metrics: ["throttle_power_ns", "throttle_thermal_ns", "throttle_other_ns"] },
   { title: "PCIe", metrics: ["pcie_receive_bytes", "pcie_send_bytes", "pcie_receive_bytes_per_second", "pcie_send_bytes_per_second"] },
   { title: "Link", metrics: ["link_receive_bytes", "link_send_bytes"] },
@@ -66,10 +67,10 @@ export function GpuView({ page }: { page: Page }) {
           <Table
             caption="Kernels by total time"
             rows={kernels}
-            initial="total_ns"
+            initial="Total"
             columns={[
               said("name", "Kernel", 90),
-              { key: "stage", title: "Stage", text: true, value: (k) => text_of(k["stage"]), show: (k) => cut(text_of(k["stage"]) || "outside", 40) },
+              words("Stage", (k: JsonObject) => text_of(k["stage"]), (k) => cut(text_of(k["stage"]) || "outside", 40)),
               figure("count", "Count"),
               figure("total_ns", "Total", format_ns),
             ]}

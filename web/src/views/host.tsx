@@ -54,10 +54,10 @@ export function HostView({ page }: { page: Page }) {
           <Table
             caption="Processes"
             rows={report.processes}
-            initial="cpu_ns"
+            initial="CPU time"
             most={10}
             columns={[
-              { key: "pid", title: "pid", text: true, value: (p) => number_of(p["pid"]) },
+              { title: "pid", text: true, value: (p) => number_of(p["pid"]) },
               said("name", "Name", 60),
               said("entity", "Seen in", 40),
               figure("cpu_ns", "CPU time", format_ns),

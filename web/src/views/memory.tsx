@@ -1,6 +1,7 @@
 // Memory of host, GPUs and allocators: how it grew, what the peak was made of.
 import { useMemo } from "preact/hooks";
 
+import type { JsonObject } from "../data/container";
 import { cut, format_bytes, format_count, format_ratio, format_unit } from "../data/format";
 import type { Page } from "../data/page";
 import { number_of, objects, text_of } from "../data/report";
@@ -8,7 +9,7 @@ import { counter_values } from "../timeline/draw";
 import { Chart, type Line } from "../ui/chart";
 import { Section, Stack } from "../ui/parts";
 import { palette } from "../ui/state";
-import { figure, said, Table } from "../ui/table";
+import { figure, measured, said, Table, words } from "../ui/table";
 
 const kMetrics = ["rss_bytes", "tree_memory_bytes", "memory_used_bytes", "allocator_reserved_bytes", "allocator_allocated_bytes"];
 
@@ -64,10 +65,10 @@ export function MemoryView({ page }: { page: Page }) {
             rows={growth}
             columns={[
               said("what", "Where", 60),
-              { key: "leak", title: "Verdict", text: true, value: (g) => (g["leak"] === true ? 1 : 0), show: (g) => (g["leak"] === true ? <span class="tag bad">▲ grows</span> : <span class="tag">✓ steady</span>) },
-              { key: "rate", title: "Rate", value: (g) => slope(g, "value"), show: (g) => format_unit(slope(g, "value"), "B/s") },
-              { key: "low", title: "95 %, low", value: (g) => slope(g, "low"), show: (g) => format_unit(slope(g, "low"), "B/s") },
-              { key: "high", title: "95 %, high", value: (g) => slope(g, "high"), show: (g) => format_unit(slope(g, "high"), "B/s") },
+              words("Verdict", (g: JsonObject) => (g["leak"] === true ? 1 : 0), (g) => (g["leak"] === true ? <span class="tag bad">▲ grows</span> : <span class="tag">✓ steady</span>)),
+              measured("Rate", (g: JsonObject) => slope(g, "value"), (v) => format_unit(v, "B/s")),
+              measured("95 %, low", (g: JsonObject) => slope(g, "low"), (v) => format_unit(v, "B/s")),
+              measured("95 %, high", (g: JsonObject) => slope(g, "high"), (v) => format_unit(v, "B/s")),
               figure("growth_ratio", "In all", format_ratio),
               figure("samples", "Readings"),
               said("stage", "Mostly in", 40),

@@ -1,13 +1,14 @@
 // Ranks side by side: each stage against the median rank, stragglers, clocks.
 import { useMemo } from "preact/hooks";
 
+import type { JsonObject } from "../data/container";
 import { cut, format_ns, format_ratio, format_unit } from "../data/format";
 import type { Page } from "../data/page";
 import { rank_table } from "../data/ranks";
 import { number_of, objects, text_of } from "../data/report";
 import { Empty, Section } from "../ui/parts";
 import { query, tab } from "../ui/state";
-import { figure, said, Table } from "../ui/table";
+import { figure, measured, said, Table, words } from "../ui/table";
 
 // Blue under the median, orange over it: apart for every kind of sight; the figure stands inside.
 function shade(ratio: number): { background: string } {
@@ -56,10 +57,10 @@ export function RanksView({ page }: { page: Page }) {
             rows={stragglers}
             columns={[
               said("rank", "Rank", 30),
-              { key: "role", title: "Role", text: true, value: (s) => text_of(s["role"]), show: (s) => <span class="tag">{cut(text_of(s["role"]), 20)}</span> },
+              words("Role", (s: JsonObject) => text_of(s["role"]), (s) => <span class="tag">{cut(text_of(s["role"]), 20)}</span>),
               figure("value", "Its time", (v) => format_unit(v, "s")),
               figure("median", "Median", (v) => format_unit(v, "s")),
-              { key: "impact", title: "Over it", value: (s) => over(s), show: (s) => format_ratio(over(s)) },
+              measured("Over it", (s: JsonObject) => over(s), format_ratio),
               said("why", "Why", 300),
             ]}
           />
@@ -73,7 +74,7 @@ export function RanksView({ page }: { page: Page }) {
             columns={[
               said("rank", "Rank", 30),
               figure("offset_seconds", "Offset", (v) => format_unit(v, "s")),
-              { key: "error", title: "Error, 95 %", value: (c) => number_of(c["error_seconds"]), show: (c) => `± ${format_unit(number_of(c["error_seconds"]), "s")}` },
+              { title: "Error, 95 %", value: (c) => number_of(c["error_seconds"]), show: (c) => `± ${format_unit(number_of(c["error_seconds"]), "s")}` },
               said("method", "By", 40),
             ]}
           />

@@ -8,6 +8,7 @@ import { CompareView } from "./compare";
 import { DataView } from "./data";
 import { FindingsView } from "./findings";
 import { FlameView } from "./flame";
+import { FlameDiffView } from "./flame_diff";
 import { GpuView } from "./gpu";
 import { HostView } from "./host";
 import { has_idle, IdleView } from "./idle";
@@ -16,7 +17,6 @@ import { RanksView } from "./ranks";
 import { StagesView } from "./stages";
 import { SummaryView } from "./summary";
 import { SystemView } from "./system";
-import { TrendView } from "./trend";
 
 export interface SectionInfo {
   id: string;
@@ -32,9 +32,8 @@ const ranks = (page: Page): number => new Set(page.tracks.map((t) => t.rank).fil
 
 export const kSections: SectionInfo[] = [
   { id: "compare", title: "Compare", icon: "compare", View: CompareView, shown: (page) => page.mode === "compare" },
-  { id: "trend", title: "Trend", icon: "trend", View: TrendView, shown: (page) => page.mode === "trend" },
   { id: "summary", title: "Summary", icon: "summary", View: SummaryView, shown: report },
-  { id: "timeline", title: "Timeline", icon: "timeline", View: Timeline, shown: report },
+  { id: "timeline", title: "Timeline", icon: "timeline", View: Timeline, shown: (page) => report(page) || page.tracks.length > 0 },
   { id: "stages", title: "Stages", icon: "stages", View: StagesView, shown: report },
   {
     id: "findings",
@@ -49,6 +48,7 @@ export const kSections: SectionInfo[] = [
   { id: "idle", title: "Idle and overlap", icon: "idle", View: IdleView, shown: (page) => report(page) && has_idle(page) },
   { id: "memory", title: "Memory", icon: "memory", View: MemoryView, shown: (page) => report(page) && has_memory(page) },
   { id: "flame", title: "Flame", icon: "flame", View: FlameView, shown: report },
+  { id: "difference", title: "Flame", icon: "flame", View: FlameDiffView, shown: (page) => page.runs !== null },
   { id: "ranks", title: "Ranks", icon: "ranks", View: RanksView, shown: (page) => report(page) && ranks(page) > 1 },
   { id: "system", title: "System", icon: "system", View: SystemView, shown: report },
   { id: "data", title: "Data", icon: "data", View: DataView, shown: () => true },

@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 
 import type { Counter, Page } from "../data/page";
 import { metric_title } from "../data/rates";
+import { throttle_bands } from "../data/throttle";
 import { counter_values } from "../timeline/draw";
 import { Chart, type Line } from "../ui/chart";
 
@@ -10,6 +11,7 @@ export interface Wanted {
   title: string;
   metrics: string[]; // drawn together; the first that exists gives the unit
   limit?: string[]; // dashed
+  bands?: string; // reasons why clocks are held down
 }
 
 function lines_of(counters: Counter[], wanted: Wanted): { lines: Line[]; unit: string } {
@@ -31,7 +33,12 @@ function lines_of(counters: Counter[], wanted: Wanted): { lines: Line[]; unit: s
 export function Charts({ page, entity, wanted }: { page: Page; entity: string; wanted: Wanted[] }) {
   const charts = useMemo(() => {
     const counters = page.counters.filter((c) => c.entity === entity);
-    return wanted.map((w) => ({ title: w.title, ...lines_of(counters, w) })).filter((c) => c.lines.length > 0);
+    return wanted
+      .map((w) => {
+        const reasons = w.bands && counters.find((c) => c.metric === w.bands);
+        return { title: w.title, ...lines_of(counters, w), ...(reasons ? { bands: throttle_bands(reasons) } : {}) };
+      })
+      .filter((c) => c.lines.length > 0);
   }, [page, entity]);
   if (charts.length === 0) return null;
   return <div class="charts">{charts.map((chart) => <Chart key={chart.title} {...chart} end={page.end_ns} />)}</div>;

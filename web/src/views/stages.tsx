@@ -1,6 +1,7 @@
 // Every name and kind with its figures; for the chosen one its distribution; the steps as a series.
 import { useMemo } from "preact/hooks";
 
+import type { JsonObject } from "../data/container";
 import { cut, format_count, format_ns, format_ratio, format_unit } from "../data/format";
 import type { Page } from "../data/page";
 import { number_of, objects, text_of, type Stage } from "../data/report";
@@ -8,10 +9,9 @@ import { bucket_edge, durations_of, histogram, percentile, series_of, type Serie
 import { Chart } from "../ui/chart";
 import { Bar, Empty, Section } from "../ui/parts";
 import { colour_of, select, stage, tab, warm_only, query, fit_selection } from "../ui/state";
-import { Table, type Column } from "../ui/table";
+import { type Column, measured, Table, words } from "../ui/table";
 
 const time = (key: keyof Stage, title: string, hint?: string): Column<Stage> => ({
-  key,
   title,
   ...(hint === undefined ? {} : { hint }),
   value: (s) => s[key] as number | null,
@@ -21,11 +21,11 @@ const time = (key: keyof Stage, title: string, hint?: string): Column<Stage> => 
 function columns(stages: Stage[]): Column<Stage>[] {
   const most = Math.max(1e-9, ...stages.map((s) => s.share ?? 0));
   const out: Column<Stage>[] = [
-    { key: "name", title: "Name", text: true, value: (s) => s.name, show: (s) => <><i class="swatch" style={{ background: colour_of(s.name) }} />{cut(s.name, 80)}</> },
-    { key: "kind", title: "Kind", text: true, value: (s) => s.kind, show: (s) => <span class="tag">{cut(s.kind, 20)}</span> },
-    { key: "count", title: "Count", value: (s) => s.count, show: (s) => format_count(s.count) },
+    words("Name", (s: Stage) => s.name, (s) => <><i class="swatch" style={{ background: colour_of(s.name) }} />{cut(s.name, 80)}</>),
+    words("Kind", (s: Stage) => s.kind, (s) => <span class="tag">{cut(s.kind, 20)}</span>),
+    measured("Count", (s: Stage) => s.count, format_count),
     time("total_ns", "Total", "Time covered; a span inside another of the same row adds nothing"),
-    { key: "share", title: "Share", hint: "Total over the wall time; above 100 % when threads overlap", value: (s) => s.share, show: (s) => <span class="share">{format_ratio(s.share)}<Bar share={(s.share ?? 0) / most} colour={colour_of(s.name)} /></span> },
+    { title: "Share", hint: "Total over the wall time; above 100 % when threads overlap", value: (s) => s.share, show: (s) => <span class="share">{format_ratio(s.share)}<Bar share={(s.share ?? 0) / most} colour={colour_of(s.name)} /></span> },
     time("self_ns", "Self", "Less what children cover"),
     time("min_ns", "Min"),
     time("mean_ns", "Mean"),
@@ -35,9 +35,9 @@ function columns(stages: Stage[]): Column<Stage>[] {
     time("max_ns", "Max"),
   ];
   if (stages.some((s) => s.device_ns != null)) out.push(time("device_ns", "Device", "Device time of the spans that have it"));
-  if (stages.some((s) => s.energy_joules != null)) out.push({ key: "energy", title: "Energy", hint: "Of all devices while these ran; rows that overlap share it", value: (s) => s.energy_joules, show: (s) => format_unit(s.energy_joules, "J") });
+  if (stages.some((s) => s.energy_joules != null)) out.push({ title: "Energy", hint: "Of all devices while these ran; rows that overlap share it", value: (s) => s.energy_joules, show: (s) => format_unit(s.energy_joules, "J") });
   if (stages.some((s) => s.failed > 0 || s.unfinished > 0)) {
-    out.push({ key: "failed", title: "Failed", value: (s) => s.failed, show: (s) => (s.failed > 0 ? <span class="tag bad">{s.failed} failed</span> : s.unfinished > 0 ? `${s.unfinished} open` : "") });
+    out.push({ title: "Failed", value: (s) => s.failed, show: (s) => (s.failed > 0 ? <span class="tag bad">{s.failed} failed</span> : s.unfinished > 0 ? `${s.unfinished} open` : "") });
   }
   return out;
 }
@@ -177,20 +177,20 @@ function StageUse({ page }: { page: Page }) {
     const f = row[key];
     return typeof f === "object" && f !== null && !Array.isArray(f) ? number_of(f[part]) : null;
   };
-  const use = (key: string, title: string, unit: string, part: "mean" | "max"): Column<(typeof rows)[number]> => ({ key: key + part, title, value: (r) => figure(r, key, part), show: (r) => format_unit(figure(r, key, part), unit) });
+  const use = (key: string, title: string, unit: string, part: "mean" | "max"): Column<(typeof rows)[number]> => ({ title, value: (r) => figure(r, key, part), show: (r) => format_unit(figure(r, key, part), unit) });
   return (
     <Section title="What stages use" note="readings while their spans ran; – where there were fewer than 3">
       <Table
         caption="Resources of stages"
         rows={rows}
         columns={[
-          { key: "name", title: "Name", text: true, value: (r) => text_of(r["name"]), show: (r) => <><i class="swatch" style={{ background: colour_of(text_of(r["name"])) }} />{cut(text_of(r["name"]), 80)}</> },
+          words("Name", (r: JsonObject) => text_of(r["name"]), (r) => <><i class="swatch" style={{ background: colour_of(text_of(r["name"])) }} />{cut(text_of(r["name"]), 80)}</>),
           use("cpu_cores", "CPU cores", "", "mean"),
           use("rss_bytes", "Resident, most", "bytes", "max"),
           use("gpu_busy_ratio", "GPU busy", "ratio", "mean"),
           use("gpu_memory_bytes", "GPU memory, most", "bytes", "max"),
           use("gpu_power_watts", "GPU power", "W", "mean"),
-          { key: "energy", title: "Energy", value: (r) => number_of(r["energy_joules"]), show: (r) => format_unit(number_of(r["energy_joules"]), "J") },
+          measured("Energy", (r: JsonObject) => number_of(r["energy_joules"]), (v) => format_unit(v, "J")),
         ]}
       />
     </Section>
@@ -207,7 +207,7 @@ export function StagesView({ page }: { page: Page }) {
         {stages.length === 0 ? (
           <Empty>No span was recorded.</Empty>
         ) : (
-          <Table caption="Figures by name and kind" columns={heads} rows={stages} initial="total_ns" most={20} current={(s) => s.name === stage.value} pick={(s) => (stage.value = stage.value === s.name ? "" : s.name)} />
+          <Table caption="Figures by name and kind" columns={heads} rows={stages} initial="Total" most={20} current={(s) => s.name === stage.value} pick={(s) => (stage.value = stage.value === s.name ? "" : s.name)} />
         )}
       </Section>
       {chosen && <StageDetail key={chosen.name} page={page} row={chosen} />}

@@ -1,16 +1,11 @@
 // Where and how it ran, how it was recorded, and whose work the page contains.
 import { cut, format_bytes, format_count, format_ns, format_unit } from "../data/format";
 import type { Page } from "../data/page";
-import { number_of, text_of } from "../data/report";
+import { number_of, text_of, type TelemetryEvent, type Thread } from "../data/report";
 import { Empty, Facts, Section } from "../ui/parts";
 import { set_view, tab } from "../ui/state";
-import { figure, said, Table } from "../ui/table";
+import { figure, measured, said, Table, words } from "../ui/table";
 import { Text } from "../ui/text";
-
-const kNotices = [
-  ["Preact", "MIT", "Jason Miller"],
-  ["@preact/signals", "MIT", "Preact Team"],
-];
 
 export function SystemView({ page }: { page: Page }) {
   const report = page.report!;
@@ -60,15 +55,15 @@ export function SystemView({ page }: { page: Page }) {
         <Table
           caption="Threads"
           rows={report.threads}
-          initial="busy_ns"
+          initial="Busy"
           most={12}
           columns={[
             said("name", "Name", 60),
-            { key: "pid", title: "pid", value: (t) => t.pid, show: (t) => t.pid },
-            { key: "tid", title: "tid", value: (t) => t.tid, show: (t) => t.tid ?? "–" },
+            { title: "pid", value: (t) => t.pid, show: (t) => t.pid },
+            { title: "tid", value: (t) => t.tid, show: (t) => t.tid ?? "–" },
             figure("spans", "Spans", format_count),
             figure("busy_ns", "Busy", format_ns),
-            { key: "dropped", title: "Dropped", value: (t) => t.dropped_spans + t.dropped_records, show: (t) => format_count(t.dropped_spans + t.dropped_records) },
+            measured("Dropped", (t: Thread) => t.dropped_spans + t.dropped_records, format_count),
           ]}
         />
       </Section>
@@ -81,10 +76,10 @@ export function SystemView({ page }: { page: Page }) {
             rows={report.telemetry_events}
             most={12}
             columns={[
-              { key: "at", title: "At", value: (e) => e.at_ns, show: (e) => <button class="ghost link" onClick={() => { tab.value = "timeline"; set_view(e.at_ns - page.end_ns / 40, e.at_ns + page.end_ns / 40); }}>{format_ns(e.at_ns)}</button> },
+              { title: "At", value: (e) => e.at_ns, show: (e) => <button class="ghost link" onClick={() => { tab.value = "timeline"; set_view(e.at_ns - page.end_ns / 40, e.at_ns + page.end_ns / 40); }}>{format_ns(e.at_ns)}</button> },
               said("name", "What", 60),
               said("entity", "Where", 60),
-              { key: "detail", title: "Detail", text: true, value: (e) => e.detail, show: (e) => <Text text={text_of(e.detail)} length={160} /> },
+              words("Detail", (e: TelemetryEvent) => e.detail, (e) => <Text text={text_of(e.detail)} length={160} />),
             ]}
           />
         )}
@@ -93,7 +88,7 @@ export function SystemView({ page }: { page: Page }) {
         {Object.keys(report.absent).length === 0 ? <Empty>Everything that this report can hold was measured.</Empty> : <Facts facts={Object.entries(report.absent).slice(0, 200).map(([key, reason]) => ({ label: cut(key, 80), value: <Text text={text_of(reason)} length={300} /> }))} />}
       </Section>
       <Section title="Inside this page">
-        <p class="hint">genscope is under the Apache License 2.0. The page contains {kNotices.map(([name, licence, who]) => `${name} (${licence}, ${who})`).join(", ")}.</p>
+        <p class="hint">genscope is under the Apache License 2.0. The page contains Preact (MIT, Jason Miller).</p>
       </Section>
     </>
   );

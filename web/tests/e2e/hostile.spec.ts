@@ -2,8 +2,8 @@
 import { expect, test } from "@playwright/test";
 
 import type { JsonObject } from "../../src/data/container";
-import { demo_page } from "../demo";
-import { kTabs, open, watch, write_page } from "./util";
+import { demo_compare, demo_page } from "../demo";
+import { go, kTabs, open, overflow, watch, write_page } from "./util";
 
 const kHostile = [
   "<script>alert(1)</script>",
@@ -46,15 +46,47 @@ test("HostileTextStaysText", async ({ page }) => {
   }
   for (const counter of input.counters ?? []) counter.name = next();
   const url = write_page("hostile", input);
+  await open(page, url);
   for (const tab of kTabs) {
-    await open(page, url, `#tab=${tab}&span=0.1.2`);
+    await go(page, `#tab=${tab}&span=0.1.2&q=alert&stage=${encodeURIComponent(kHostile[0]!)}&mark=1~2~${encodeURIComponent(kHostile[1]!)}`);
     await page.waitForTimeout(100);
     expect(await page.evaluate(() => document.querySelectorAll("script").length), tab).toBe(1);
     expect(await page.evaluate(() => document.querySelectorAll("img, iframe, object, #app style").length), tab).toBe(0);
     expect((await page.locator(".panel").innerText()).length, tab).toBeLessThan(400_000);
-    const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-    expect(over, tab).toBeLessThanOrEqual(0);
+    expect(await overflow(page), tab).toBeLessThanOrEqual(0);
   }
+  await page.emulateMedia({ media: "print" });
+  await expect(page.locator(".paper")).toHaveCount(kTabs.length - 1);
+  expect(trouble).toEqual([]);
+});
+
+test("AHostileComparisonStaysText", async ({ page }) => {
+  const trouble = watch(page);
+  const input = demo_compare();
+  let i = 0;
+  const next = (): string => kHostile[i++ % kHostile.length]!;
+  input.compare = poison(input.compare, next) as JsonObject;
+  for (const run of input.runs!) {
+    run.names = run.names.map(next);
+    for (const track of run.tracks) [track.name, track.process] = [next(), next()];
+  }
+  await open(page, write_page("hostile-compare", input));
+  for (const tab of await page.getByRole("tab").all()) {
+    await tab.click();
+    expect(await page.evaluate(() => document.querySelectorAll("script").length)).toBe(1);
+    expect(await page.evaluate(() => document.querySelectorAll("img, iframe, object, #app style").length)).toBe(0);
+    expect(await overflow(page)).toBeLessThanOrEqual(0);
+  }
+  expect(trouble).toEqual([]);
+});
+
+test("AnAddressStaysText", async ({ page }) => {
+  const trouble = watch(page);
+  const text = encodeURIComponent(kHostile.filter((h) => h.length < 1000).join(" "));
+  await open(page, write_page("hostile-address", demo_page()), `#tab=timeline&q=${text}&stage=${text}&pins=${text}&folded=${text}&mark=1~2~${text}&theme=${text}&view=${text}`);
+  await expect(page.getByLabel("Note", { exact: true })).toHaveCount(1);
+  expect(await page.evaluate(() => document.querySelectorAll("script").length)).toBe(1);
+  expect(await page.evaluate(() => document.querySelectorAll("img, iframe, object, #app style").length)).toBe(0);
   expect(trouble).toEqual([]);
 });
 

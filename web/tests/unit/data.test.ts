@@ -11,7 +11,6 @@ import { rank_table } from "../../src/data/ranks";
 import { shown_values } from "../../src/data/rates";
 import { find_spans, first_visible, gallop, matching_names, neighbour, span_at, upper_bound, view_span } from "../../src/data/search";
 import { bucket_edge, durations_of, histogram, percentile, range_statistics, series_of } from "../../src/data/stats";
-import { merge, thin_old } from "../../src/live/client";
 import { build_index, covered, longest_span } from "../../src/timeline/row_index";
 import { raster_row, type Wide } from "../../src/timeline/strip";
 import { demo_page, large_page, random } from "../demo";
@@ -245,25 +244,6 @@ describe("Format", () => {
   it("ShowsMarksThatHideOrTurnText", () => {
     expect(visible("a\u202eb\u0000c\u200b")).toBe("a\ufffdb\u2400c\ufffd");
     expect(cut("x".repeat(1000)).length).toBe(513);
-  });
-});
-
-describe("Live", () => {
-  it("MergesTicksAndIgnoresWhatItKnows", () => {
-    let state = merge(null, { state: "running", at_ns: 10, report: { run: { name: "r" } }, steps: [{ index: 0, at_ns: 1, duration_ns: 2 }], series: [{ entity: "g", metric: "busy_ratio", at: [1, 2], value: [0.1, 0.2] }] });
-    state = merge(state, { at_ns: 20, steps: [{ index: 0, at_ns: 1, duration_ns: 2 }, { index: 1, at_ns: 5, duration_ns: 2 }], series: [{ entity: "g", metric: "busy_ratio", at: [2, 3], value: [9, 0.3] }, { entity: "bad", metric: "x", at: [1], value: [] }], alerts: [{ severity: "warning", title: "hot" }] });
-    expect(state.steps.map((s) => s.index)).toEqual([0, 1]);
-    expect(state.series).toHaveLength(1);
-    expect(state.series[0]!.value).toEqual([0.1, 0.2, 0.3]);
-    expect(state.report.run.name).toBe("r");
-    expect(state.alerts[0]!.title).toBe("hot");
-  });
-  it("ThinsOldReadingsAndKeepsPeaks", () => {
-    const at = Array.from({ length: 20_000 }, (_, i) => i * 1e8);
-    const value = at.map((_, i) => (i === 777 ? 99 : 1));
-    const thin = thin_old({ entity: "", metric: "", unit: "", at, value }, at[at.length - 1]!);
-    expect(thin.at.length).toBeLessThan(8000);
-    expect(Math.max(...thin.value)).toBe(99);
   });
 });
 

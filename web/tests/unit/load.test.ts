@@ -2,7 +2,6 @@ import { gzipSync, constants } from "node:zlib";
 import { describe, expect, it } from "vitest";
 
 import { from_base64, gunzip, load_bytes } from "../../src/data/load";
-import { gunzip_plain } from "../../src/data/inflate";
 import { random } from "../demo";
 
 const samples = (): Uint8Array[] => {
@@ -18,19 +17,18 @@ const samples = (): Uint8Array[] => {
 };
 
 describe("Load", () => {
-  it("InflatesWhatZlibDeflates", () => {
+  it("InflatesWhatZlibDeflates", async () => {
     for (const bytes of samples()) {
       for (const level of [0, 1, 6, 9]) {
         for (const strategy of [constants.Z_DEFAULT_STRATEGY, constants.Z_FIXED, constants.Z_HUFFMAN_ONLY]) {
-          expect(Buffer.compare(gunzip_plain(gzipSync(bytes, { level, strategy })), bytes)).toBe(0);
+          expect(Buffer.compare(await gunzip(new Uint8Array(gzipSync(bytes, { level, strategy }))), bytes)).toBe(0);
         }
       }
     }
   });
   it("RefusesWhatIsCutOrChanged", async () => {
     const packed = gzipSync(samples()[4]!);
-    for (const length of [0, 1, 5, 11, 40, 1000]) expect(() => gunzip_plain(packed.subarray(0, length))).toThrow(/changed or cut|bounds/);
-    await expect(gunzip(new Uint8Array(packed.subarray(0, 500)))).rejects.toThrow(/changed or cut/);
+    for (const length of [0, 1, 5, 11, 40, 500]) await expect(gunzip(new Uint8Array(packed.subarray(0, length)))).rejects.toThrow(/changed or cut/);
     await expect(load_bytes("AAAA")).rejects.toThrow(/changed or cut/);
     expect(() => from_base64("*&^")).toThrow(/not base64/);
   });

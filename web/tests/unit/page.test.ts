@@ -121,8 +121,8 @@ describe("PageErrors", () => {
     const spans: SpanIn[] = [{ begin: 0, duration: 1, name: 0 }];
     const with_column = (key: string, value: JsonObject | string | null) => changed(small(spans), (h) => (first_track(h)[key] = value));
     bad(with_column("begin", null), /tracks\[0\]\.begin is not a column/);
-    bad(with_column("begin", { at: 0, n: 1, type: "u64" }), /type that this page does not know/);
-    bad(with_column("begin", { at: 0, n: 1, type: "f64" }), /begin is f64, not u32/);
+    bad(with_column("begin", { at: 0, n: 1, type: "u64" }), /begin is not u32/);
+    bad(with_column("begin", { at: 0, n: 1, type: "f64" }), /begin is not u32/);
     bad(with_column("begin", { at: -8, n: 1, type: "u32" }), /no proper place/);
     bad(with_column("begin", { at: 0.5, n: 1, type: "u32" }), /no proper place/);
     bad(with_column("begin", { at: 0, n: 1e15, type: "u32" }), /cut/);

@@ -1,0 +1,130 @@
+// The page of the real command: GENSCOPE=build/dev/bin/genscope npx playwright test live_real. A run of
+// `tinydiff`, which is expected beside it, is watched; its server and the run itself are killed.
+import { spawn, type ChildProcess } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { expect, test, type Page } from "@playwright/test";
+
+const genscope = process.env["GENSCOPE"] === undefined ? "" : resolve(process.env["GENSCOPE"]);
+const tinydiff = join(dirname(genscope), "tinydiff");
+const kToken = "a-token-of-the-test";
+
+test.skip(genscope === "", "GENSCOPE names no binary");
+test.skip(genscope !== "" && !existsSync(tinydiff), "there is no tinydiff beside GENSCOPE");
+test.setTimeout(300_000);
+
+let folder = "";
+let port = 0;
+let children: ChildProcess[] = [];
+
+async function free_port(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((done) => probe.listen(0, "127.0.0.1", done));
+  const found = (probe.address() as { port: number }).port;
+  await new Promise<void>((done) => probe.close(() => done()));
+  return found;
+}
+function start(args: string[]): ChildProcess {
+  const child = spawn(genscope, args, { stdio: ["ignore", "pipe", "pipe"], detached: true });
+  child.stderr!.resume();
+  children.push(child);
+  return child;
+}
+// The group, so that `genscope run` and what it runs go together.
+const kill_all = (child: ChildProcess): void => {
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+  } catch {
+    // It has ended by itself.
+  }
+};
+async function serve(): Promise<ChildProcess> {
+  const child = start(["serve", folder, "--port", String(port), "--token", kToken]);
+  await new Promise<void>((done) => child.stdout!.once("data", () => done()));
+  return child;
+}
+const run = (name: string, ...args: string[]): ChildProcess => start(["run", "--live", "never", "-o", folder, "--name", name, "--", tinydiff, "--no-image", "--size", "64", ...args]);
+async function run_id(): Promise<string> {
+  await expect.poll(() => readdirSync(folder).length, { timeout: 20_000 }).toBe(1);
+  return readdirSync(folder)[0]!;
+}
+const open_run = async (page: Page): Promise<void> => {
+  await page.goto(`http://127.0.0.1:${port}/runs/${encodeURIComponent(await run_id())}?token=${kToken}`);
+  await expect(page.locator("span.link")).toHaveText("● live", { timeout: 60_000 });
+};
+const steps = async (page: Page): Promise<number> => Number(/(\d+) of \d+ steps/.exec(await page.locator(".progress").innerText())?.[1] ?? -1);
+const grows = async (page: Page): Promise<void> => {
+  await expect(page.locator(".progress")).toContainText(/\d+ of \d+ steps/, { timeout: 60_000 });
+  const before = await steps(page);
+  await expect.poll(() => steps(page), { timeout: 60_000 }).toBeGreaterThan(before);
+};
+
+test.beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "genscope-live-"));
+  port = await free_port();
+});
+test.afterEach(() => {
+  children.forEach(kill_all);
+  children = [];
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("ARunIsWatchedToItsEnd", async ({ page }) => {
+  const wrong: string[] = [];
+  page.on("pageerror", (e) => wrong.push(e.message));
+  await serve();
+  const name = `</script><img src=x onerror=alert(1)> "fox"`;
+  run(name, "--steps", "60");
+  await page.goto(`http://127.0.0.1:${port}/?token=${kToken}`);
+  await expect(page.locator("tbody tr")).toHaveCount(1, { timeout: 20_000 });
+  await expect(page.locator("tbody td").first()).toHaveText("● running");
+  await page.locator("tbody a").click();
+  await expect(page.locator("h1")).toHaveText(name);
+  await grows(page);
+  await expect(page.locator(".eta")).toContainText("to go");
+  await expect(page.locator(".chart").first()).toBeVisible();
+  await expect(page.locator("img")).toHaveCount(0);
+  await expect(page.locator(".banner[role=status]")).toHaveText("The run ended.", { timeout: 120_000 });
+  await expect(page.locator("#tab-summary")).toHaveAttribute("aria-selected", "true", { timeout: 30_000 });
+  await page.locator("#tab-stages").click();
+  await expect(page.locator(".panel")).toContainText("denoising");
+  expect(wrong).toEqual([]);
+});
+
+test("TheServerIsKilledAndRestarted", async ({ page }) => {
+  const first = await serve();
+  run("restart", "--steps", "4000");
+  await open_run(page);
+  await grows(page);
+  kill_all(first);
+  await expect(page.locator(".link")).toHaveText("▲ lost: retrying", { timeout: 30_000 });
+  await serve();
+  await expect(page.locator(".link")).toHaveText("● live", { timeout: 30_000 });
+  await grows(page);
+});
+
+test("TheProgramIsKilled", async ({ page }) => {
+  await serve();
+  run("killed", "--steps", "4000");
+  await open_run(page);
+  await grows(page);
+  const pid = Number(/trace-(\d+)/.exec(readdirSync(join(folder, await run_id())).filter((f) => f.endsWith(".gst")).sort((a, b) => Number(/\d+/.exec(a)) - Number(/\d+/.exec(b))).pop()!)![1]);
+  process.kill(pid, "SIGKILL");
+  await expect(page.locator(".banner[role=status]")).toContainText("killed by signal 9", { timeout: 30_000 });
+  await expect(page.locator("#tab-summary")).toHaveAttribute("aria-selected", "true", { timeout: 30_000 });
+});
+
+test("TheRunIsKilledWithItsRecorder", async ({ page }) => {
+  await serve();
+  const child = run("all killed", "--steps", "4000", "--ranks", "2");
+  await open_run(page);
+  await grows(page);
+  await expect(page.locator(".rank-grid li")).toHaveCount(2);
+  kill_all(child);
+  await expect(page.locator(".banner[role=status]")).toContainText("left no exit code", { timeout: 30_000 });
+  await expect(page.locator("#tab-summary")).toHaveAttribute("aria-selected", "true", { timeout: 30_000 });
+  await page.locator("#tab-stages").click();
+  await expect(page.locator(".panel")).toContainText("step");
+});
