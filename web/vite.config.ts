@@ -3,6 +3,8 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { defineConfig, type Plugin } from "vite";
 import { viteSingleFile } from "vite-plugin-singlefile";
 
+import { kOwnFields } from "./own_fields";
+
 const sha256 = (text: string): string => `'sha256-${createHash("sha256").update(text, "utf8").digest("base64")}'`;
 
 // Custom properties of the style sheets get names of a letter or two; the script names some too.
@@ -37,21 +39,12 @@ function lock_down(): Plugin {
   };
 }
 
-// Fields of our own objects that are in no JSON (src reads that by quoted names, which stay), belong to no
-// browser object, and are never reached by a computed name.
-const kOwnFields = new RegExp(`^(${`
-  accent added badge bands begin below_ns bucket_ns caption colour colours columns counters cover dash depth end_ns
-  facts flame folded hint hover icon initial kinds lane layout limit line lines links longest marks members metrics most
-  moved names note page paint palette panel parts peek pick pinned pinned_height place ranging refs removed selection
-  shares shown soft sources stale summarised tell track tracks View wanted
-`.trim().split(/\s+/).join("|")})$`);
-
 export default defineConfig({
   plugins: [viteSingleFile({ removeViteModuleLoader: true }), lock_down()],
   // Children as arguments: 4 KB less than as a property.
   oxc: { jsx: { runtime: "classic", pragma: "_node", pragmaFrag: "_nodes" }, jsxInject: 'import { h as _node, Fragment as _nodes } from "preact"' },
   build: {
-    rolldownOptions: { output: { minify: { compress: true, mangle: true, mangleProps: { include: kOwnFields } } } },
+    rolldownOptions: { output: { minify: { compress: true, mangle: true, mangleProps: { include: new RegExp(`^(${kOwnFields.join("|")})$`) } } } },
     target: "es2022", 
     cssTarget: ["chrome123", "firefox121", "safari17.5"], 
     modulePreload: false,
