@@ -26,7 +26,7 @@ export function generations(run: Run): number {
 
 export function path_of(names: string[], flame: Flame, node: number): string {
   const parts: string[] = [];
-  for (let at = node; at > 0; at = flame.parent[at]!) parts.unshift(names[flame.name[at]!] ?? "");
+  for (let at = node; at > 0; at = flame.parent[at]!) parts.unshift((names[flame.name[at]!] ?? "").slice(0, 200));
   return parts.join(" › ");
 }
 

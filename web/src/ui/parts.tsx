@@ -22,7 +22,7 @@ export function Tile({ label, value, detail, hint }: { label: string; value: str
       <dt>{label}</dt>
       <dd>
         <b>{value}</b>
-        {detail !== undefined && <small>{detail}</small>}
+        {detail !== undefined && <small>{typeof detail === "string" ? cut(detail, 120) : detail}</small>}
       </dd>
     </div>
   );

@@ -209,15 +209,18 @@ export function read_hash(hash: string): void {
 // Writes the address a moment after the last change; browsers limit how often it may change.
 export function keep_hash(): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let known = location.hash;
   effect(() => {
     const hash = write_hash();
     clearTimeout(timer);
     timer = setTimeout(() => {
-      if (location.hash !== hash) window.history.replaceState(null, "", hash);
+      // Another address than the known one is about to be read.
+      if (location.hash === known && known !== hash) window.history.replaceState(null, "", (known = hash));
     }, 150);
   });
   addEventListener("hashchange", () => {
-    if (location.hash !== write_hash()) read_hash(location.hash);
+    known = location.hash;
+    if (known !== write_hash()) read_hash(known);
   });
 }
 

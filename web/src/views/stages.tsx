@@ -105,8 +105,17 @@ function Steps({ page }: { page: Page }) {
   const { steps } = page.report!;
   const series: Series = useMemo(() => series_of(page, (n) => page.kinds[n] === "step"), [page]);
   const warmup = number_of(steps["warmup_count"]) ?? (number_of(steps["first_ratio"]) !== null && number_of(steps["first_ratio"])! > 1.5 ? 1 : 0);
-  const skip = warm_only.value ? Math.min(warmup, Math.max(0, series.at.length - 1)) : 0;
-  const lines = useMemo(() => [{ name: "steps", at: Float64Array.from(series.duration.subarray(skip), (_, i) => i + skip), value: series.duration.subarray(skip), colour: 0 }], [series, skip]);
+  const skip = warm_only.value ? warmup : 0;
+  const lines = useMemo(() => {
+    // Each track warms up by itself.
+    const seen = new Map<number, number>();
+    const kept = [...series.at.keys()].filter((i) => {
+      const before = seen.get(series.track[i]!) ?? 0;
+      seen.set(series.track[i]!, before + 1);
+      return before >= skip;
+    });
+    return [{ name: "steps", at: Float64Array.from(kept), value: Float64Array.from(kept, (i) => series.duration[i]!), colour: 0 }];
+  }, [series, skip]);
   if (series.at.length === 0) return null;
   const trend = steps["trend"] ?? steps["trend_percent_per_100"];
   const slope = typeof trend === "object" && trend !== null && !Array.isArray(trend) ? number_of(trend["value"]) : number_of(trend);
@@ -115,7 +124,7 @@ function Steps({ page }: { page: Page }) {
   return (
     <Section title="Steps" note={`${format_count(number_of(steps["count"]) ?? series.at.length)} steps; first ${format_ns(number_of(steps["first_ns"]))}, median of the rest ${format_ns(number_of(steps["rest_p50_ns"]))}`}>
       {warmup > 0 && (
-        <label class="check"><input type="checkbox" checked={warm_only.value} onChange={(event) => (warm_only.value = event.currentTarget.checked)} /> leave out the {warmup === 1 ? "first step, which warms" : `${warmup} steps that warm`} up</label>
+        <label class="check"><input type="checkbox" checked={warm_only.value} onChange={(event) => (warm_only.value = event.currentTarget.checked)} /> leave out the {warmup === 1 ? "first step, which warms" : `${warmup} first steps, which warm`} up</label>
       )}
       <Chart title="Duration of each step" detail="a click shows it" unit="ns" x="index" lines={lines} end={Math.max(1, series.at.length - 1)} points={series.at.length < 200} pick={show} height={170} />
       {(slope !== null || outliers.length > 0) && (

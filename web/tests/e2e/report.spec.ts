@@ -21,6 +21,10 @@ test("EverySectionShowsItselfAndAsksNoServer", async ({ page }) => {
     await expect(page.locator(".panel")).not.toBeEmpty();
     expect((await page.locator(".panel").innerText()).length).toBeGreaterThan(40);
   }
+  // Each with its own picture: names that the build shortens must not be looked up by text.
+  const pictures = await page.locator("[role=tab] path").evaluateAll((all) => all.map((p) => p.getAttribute("d")));
+  expect(new Set(pictures).size).toBe(kTabs.length);
+  expect(pictures).not.toContain("");
   await open(page, compare);
   await expect(tabs).toHaveCount(kCompareTabs.length);
   await expect(page.locator(".verdict")).toContainText("steady step");
