@@ -138,8 +138,9 @@ class OperationLog {
   const std::shared_ptr<LogContext> context_;
   mutable std::mutex mutex_;
   std::uint64_t frames_made_ = 0;
-  std::optional<std::uint64_t> cpu_read_;       // the last reading
-  std::int64_t cpu_read_ns_ = 0;                // and when
+  std::optional<std::uint64_t> cpu_read_;       // the last reading of memory,
+  std::int64_t cpu_read_ns_ = 0;                // when,
+  std::uint64_t cpu_readings_ = 0;              // and which it was, from 1
   std::vector<std::unique_ptr<Frame>> frames_;  // the first `depth_` are open, outermost first
   std::size_t depth_ = 0;
   std::map<std::string, std::uint32_t, std::less<>> numbers_;
