@@ -41,7 +41,7 @@ function lock_down(): Plugin {
 // browser object, and are never reached by a computed name.
 const kOwnFields = new RegExp(`^(${`
   accent added badge bands begin below_ns bucket_ns caption colour colours columns counters cover dash depth end_ns
-  facts flame folded hint hover icon initial kinds lane layout limit line lines links longest marks members metrics most
+  facts folded hint hover icon initial kinds lane layout limit line lines links longest marks members metrics most
   moved names note page paint palette panel parts peek pick pinned pinned_height place ranging refs removed selection
   shares shown soft sources stale summarised tell track tracks View wanted
   alerts alive eta_seconds last_stage readings stage_seconds step_seconds steps_done steps_total thinned
