@@ -34,8 +34,8 @@ function Tools() {
           <button disabled={!shown.value}>Mark this moment</button>
         </form>
       </div>
-      {frozen.value && <p class="banner" role="note">Frozen at {format_ns(shown.value?.at_ns)}. Readings go on being collected: the run is at {format_ns(newest_ns.value)}.</p>}
-      {trouble.value && <p class="banner" role="note">No report yet: {cut(trouble.value, 300)}. Trying again.</p>}
+      {frozen.value && <p class="banner" role="note">Frozen at {format_ns(shown.value?.at_ns)}. Readings go on being collected, now at {format_ns(newest_ns.value)}.</p>}
+      {trouble.value && <p class="banner" role="note">No report yet: {cut(trouble.value, 300)}.</p>}
       <ul class="live-marks">
         {marks.value.map((mark, i) => <li key={i} class="tag"><b>{format_ns(mark.begin)}</b> {cut(mark.note || "marked", 60)} <button class="ghost" aria-label="Remove the mark" onClick={() => (marks.value = marks.value.filter((_, k) => k !== i))}>✕</button></li>)}
       </ul>
@@ -101,7 +101,7 @@ function Ranks({ tick }: { tick: Tick }) {
           </li>
         ))}
       </ul>
-      <p class="hint">Slow: a step takes more than 1.2 times the median. Stalled: no step in the time of five. Lost: gone in the midst of a stage.</p>
+      <p class="hint">Slow: a step over 1.2 times the median. Stalled: no step in the time of five. Lost: gone within a stage.</p>
     </Section>
   );
 }

@@ -16,7 +16,7 @@ const kLive: SectionInfo = { id: "live", title: "Live", icon: "live", View: Live
 
 function Notice() {
   if (!ended.value) return null;
-  return <p class="banner" role="status">{end_text(ended.value.exit_code)}{trouble.value !== "" && ` The final report could not be fetched: ${cut(trouble.value, 200)}. Trying again.`}</p>;
+  return <p class="banner" role="status">{end_text(ended.value.exit_code)}{trouble.value !== "" && ` No final report yet: ${cut(trouble.value, 200)}.`}</p>;
 }
 
 // Alone, so that a tick does not draw the report again.

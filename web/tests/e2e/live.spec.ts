@@ -62,7 +62,7 @@ test("FollowsARunToItsEndAndShowsTheReport", async ({ page }) => {
   expect(server.count("/page")).toBe(1);
   await page.locator("#tab-live").click();
   server.say("end", { exit_code: 0 });
-  await expect(page.locator(".banner[role=status]")).toHaveText("The run ended.");
+  await expect(page.locator(".banner[role=status]")).toHaveText("The run is over: ✓ ended 0.");
   await expect(page.locator("#tab-live")).toHaveCount(0);
   await expect(page.locator("#tab-summary")).toHaveAttribute("aria-selected", "true");
   expect(server.count("/page")).toBe(2);
@@ -70,7 +70,7 @@ test("FollowsARunToItsEndAndShowsTheReport", async ({ page }) => {
   expect(wrong).toEqual([]);
 });
 
-for (const [code, words] of [[null, "was killed, or died without a word"], [137, "killed by signal 9"], [3, "exit code 3"]] as const) {
+for (const [code, words] of [[null, "was killed: it left no exit code"], [137, "over: ✖ killed, signal 9"], [3, "over: ✖ failed 3"]] as const) {
   test(`AnEndWithExitCode${code}IsSaid`, async ({ page }) => {
     await watched(page);
     server.say("tick", scene_tick(kSmall, 1));
@@ -141,7 +141,7 @@ test("FreezeHoldsThePictureAndTheDataGoOn", async ({ page }) => {
   await page.getByRole("button", { name: "Freeze" }).click();
   const before = await pixels(page);
   for (let n = 6; n <= 30; ++n) server.say("tick", scene_tick(kSmall, n));
-  await expect(page.locator(".banner")).toContainText("Frozen at 5\u202fs. Readings go on being collected: the run is at 30\u202fs");
+  await expect(page.locator(".banner")).toContainText("Frozen at 5\u202fs. Readings go on being collected, now at 30\u202fs");
   await expect(page.locator(".progress")).toContainText("4 of 50");
   await page.waitForTimeout(400);
   expect(await pixels(page)).toBe(before);
@@ -156,7 +156,7 @@ test("AFrozenPictureOutlivesTheRun", async ({ page }) => {
   await expect(page.locator(".progress")).toContainText("4 of 50");
   await page.getByRole("button", { name: "Freeze" }).click();
   server.say("end", { exit_code: 0 });
-  await expect(page.locator(".banner[role=status]")).toHaveText("The run ended.");
+  await expect(page.locator(".banner[role=status]")).toHaveText("The run is over: ✓ ended 0.");
   await expect(page.locator(".progress")).toContainText("4 of 50");
   await page.getByRole("button", { name: "Go on" }).click();
   await expect(page.locator("#tab-summary")).toHaveAttribute("aria-selected", "true");

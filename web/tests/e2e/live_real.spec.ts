@@ -28,7 +28,6 @@ async function free_port(): Promise<number> {
 }
 function start(args: string[]): ChildProcess {
   const child = spawn(genscope, args, { stdio: ["ignore", "pipe", "pipe"], detached: true });
-  child.stderr!.resume();
   children.push(child);
   return child;
 }
@@ -42,10 +41,17 @@ const kill_all = (child: ChildProcess): void => {
 };
 async function serve(): Promise<ChildProcess> {
   const child = start(["serve", folder, "--port", String(port), "--token", kToken]);
+  child.stderr!.resume();
   await new Promise<void>((done) => child.stdout!.once("data", () => done()));
   return child;
 }
-const run = (name: string, ...args: string[]): ChildProcess => start(["run", "--live", "never", "-o", folder, "--name", name, "--", tinydiff, "--no-image", "--size", "64", ...args]);
+const kRun = ["run", "--live", "never", "-o"];
+const kDraw = ["--", tinydiff, "--no-image", "--size", "96"];
+function run(name: string, ...args: string[]): ChildProcess {
+  const child = start([...kRun, folder, "--name", name, ...kDraw, ...args]);
+  child.stderr!.resume();
+  return child;
+}
 async function run_id(): Promise<string> {
   await expect.poll(() => readdirSync(folder).length, { timeout: 20_000 }).toBe(1);
   return readdirSync(folder)[0]!;
@@ -76,7 +82,7 @@ test("ARunIsWatchedToItsEnd", async ({ page }) => {
   page.on("pageerror", (e) => wrong.push(e.message));
   await serve();
   const name = `</script><img src=x onerror=alert(1)> "fox"`;
-  run(name, "--steps", "60");
+  run(name, "--steps", "40");
   await page.goto(`http://127.0.0.1:${port}/?token=${kToken}`);
   await expect(page.locator("tbody tr")).toHaveCount(1, { timeout: 20_000 });
   await expect(page.locator("tbody td").first()).toHaveText("● running");
@@ -86,16 +92,33 @@ test("ARunIsWatchedToItsEnd", async ({ page }) => {
   await expect(page.locator(".eta")).toContainText("to go");
   await expect(page.locator(".chart").first()).toBeVisible();
   await expect(page.locator("img")).toHaveCount(0);
-  await expect(page.locator(".banner[role=status]")).toHaveText("The run ended.", { timeout: 120_000 });
+  await expect(page.locator(".banner[role=status]")).toHaveText("The run is over: ✓ ended 0.", { timeout: 120_000 });
   await expect(page.locator("#tab-summary")).toHaveAttribute("aria-selected", "true", { timeout: 30_000 });
   await page.locator("#tab-stages").click();
   await expect(page.locator(".panel")).toContainText("denoising");
   expect(wrong).toEqual([]);
 });
 
+test("RunServePrintsAnAddressThatLivesAsLongAsItsReaders", async ({ page }) => {
+  const child = start([...kRun, folder, "--serve", ...kDraw, "--steps", "60"]);
+  const address = await new Promise<string>((done) => {
+    let text = "";
+    child.stderr!.on("data", (part: Buffer) => {
+      text += part.toString();
+      const found = /live at (http:\S+)/.exec(text);
+      if (found) done(found[1]!);
+    });
+  });
+  await page.goto(address);
+  await grows(page);
+  await expect(page.locator(".banner[role=status]")).toContainText("The run is over", { timeout: 120_000 });
+  // The last report came from a server that ends with its run.
+  await expect(page.locator("#tab-summary")).toHaveAttribute("aria-selected", "true", { timeout: 30_000 });
+});
+
 test("TheServerIsKilledAndRestarted", async ({ page }) => {
   const first = await serve();
-  run("restart", "--steps", "4000");
+  run("restart", "--steps", "1000");
   await open_run(page);
   await grows(page);
   kill_all(first);
@@ -107,18 +130,18 @@ test("TheServerIsKilledAndRestarted", async ({ page }) => {
 
 test("TheProgramIsKilled", async ({ page }) => {
   await serve();
-  run("killed", "--steps", "4000");
+  run("killed", "--steps", "1000");
   await open_run(page);
   await grows(page);
   const pid = Number(/trace-(\d+)/.exec(readdirSync(join(folder, await run_id())).filter((f) => f.endsWith(".gst")).sort((a, b) => Number(/\d+/.exec(a)) - Number(/\d+/.exec(b))).pop()!)![1]);
   process.kill(pid, "SIGKILL");
-  await expect(page.locator(".banner[role=status]")).toContainText("killed by signal 9", { timeout: 30_000 });
+  await expect(page.locator(".banner[role=status]")).toContainText("killed, signal 9", { timeout: 30_000 });
   await expect(page.locator("#tab-summary")).toHaveAttribute("aria-selected", "true", { timeout: 30_000 });
 });
 
 test("TheRunIsKilledWithItsRecorder", async ({ page }) => {
   await serve();
-  const child = run("all killed", "--steps", "4000", "--ranks", "2");
+  const child = run("all killed", "--steps", "1000", "--ranks", "2");
   await open_run(page);
   await grows(page);
   await expect(page.locator(".rank-grid li")).toHaveCount(2);

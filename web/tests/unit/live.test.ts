@@ -85,7 +85,7 @@ describe("Series", () => {
     add_tick(store, 1, [...entities.map((e) => value(`${e}/power_watts`, 1, e, "power_watts")), value("machine/cpu_count", 2, "machine", "cpu_count"), value("latent", 1), value("latent", 2)]);
     const groups = group_series(store, ["own card"]);
     expect(groups.map((g) => [g.title, g.readings.length, g.readings[0]!.series.length])).toEqual([
-      ["GPUs", 1, 4], ["This run", 1, 1], ["Counters of the program", 1, 2], ["Machine", 1, 1],
+      ["GPUs", 1, 4], ["This run", 1, 1], ["Counters of the program", 1, 2], ["Machine", 2, 1],
       ["Other probes", 1, 1], ["CPU packages", 1, 1], ["Control group", 1, 1], ["genscope itself", 1, 1],
     ]);
   });
