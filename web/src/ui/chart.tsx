@@ -297,7 +297,7 @@ export function Chart(props: ChartProps) {
         <b>{cut(props.title, 80)}</b>
         {props.detail !== undefined && <small>{cut(props.detail, 60)}</small>}
         <span class="readout">{said || summary}</span>
-        <button class="ghost" aria-pressed={table} onClick={() => set_table(!table)}>{table ? "chart" : "table"}</button>
+        <button class="ghost link" aria-pressed={table} onClick={() => set_table(!table)}>{table ? "chart" : "table"}</button>
       </figcaption>
       {table ? (
         <Table
