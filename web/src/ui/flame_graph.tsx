@@ -134,7 +134,7 @@ export function Graph(props: GraphProps) {
         />
       )}
       <p class="readout">
-        <button class="ghost link" aria-pressed={table} onClick={() => set_table(!table)}>{table ? "picture" : "table"}</button> {!table && (tip || "Hover for figures, click to zoom.")}
+        <button class="ghost" aria-pressed={table} onClick={() => set_table(!table)}>{table ? "picture" : "table"}</button> {!table && (tip || "Hover for figures, click to zoom.")}
       </p>
     </div>
   );
