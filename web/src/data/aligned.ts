@@ -68,7 +68,7 @@ export function pair_up(a: string[], b: string[]): [number, number][] {
 
 function moved(track: Track, starts: Float64Array, places: number[], ids: Uint32Array, id: number, process: string): Track {
   let spans = 0;
-  const rows = track.rows.map((row): Row => {
+  const all = track.rows.map((row): Row => {
     const keep: number[] = [];
     const shift: number[] = [];
     for (let i = 0; i < row.begin.length; ++i) {
@@ -85,6 +85,7 @@ function moved(track: Track, starts: Float64Array, places: number[], ids: Uint32
       index: Uint32Array.from(keep, (i) => row.index[i]!),
     };
   });
+  const rows = all.filter((row) => row.begin.length > 0);
   return { ...track, id, rank: null, pid: id, process, spans, rows, summarised: null };
 }
 

@@ -22,21 +22,24 @@ export function shown_values(counter: Counter): Shown {
   const metric = counter.metric ?? "";
   const unit = unit_of(metric) || counter.unit;
   if (!kGrowing.test(metric)) return { at: counter.at, value: counter.value, unit };
-  const n = Math.max(0, counter.at.length - 1);
-  const at = new Float64Array(n);
-  const value = new Float64Array(n);
   const shortest = shortest_interval(counter.at);
-  for (let i = 0; i < n; ++i) {
-    const seconds = (counter.at[i + 1]! - counter.at[i]!) / 1e9;
-    const grown = counter.value[i + 1]! - counter.value[i]!;
-    at[i] = counter.at[i + 1]!;
-    // A counter that falls was reset: nothing is known of that stretch. Nor of two readings at nearly
-    // one moment, as at the begin of a run.
-    value[i] = seconds > shortest && grown >= 0 ? grown / seconds : NaN;
+  const times: number[] = [];
+  const rates: number[] = [];
+  let last = 0;
+  for (let i = 1; i < counter.at.length; ++i) {
+    const seconds = (counter.at[i]! - counter.at[last]!) / 1e9;
+    // Two readings at nearly one moment, as at the begin of a run, say nothing: the later waits for the next.
+    if (seconds <= shortest) continue;
+    const grown = counter.value[i]! - counter.value[last]!;
+    times.push(counter.at[i]!);
+    // A counter that falls was reset: nothing is known of that stretch.
+    rates.push(grown >= 0 ? grown / seconds : NaN);
+    last = i;
   }
+  const [at, value] = [Float64Array.from(times), Float64Array.from(rates)];
   switch (unit) {
     case "ns":
-      for (let i = 0; i < n; ++i) value[i]! /= 1e9;
+      for (let i = 0; i < value.length; ++i) value[i]! /= 1e9;
       return { at, value, unit: metric === "cpu_ns" || metric === "probe_cpu_ns" ? "cores" : "ratio" };
     case "bytes":
       return { at, value, unit: "B/s" };

@@ -70,7 +70,7 @@ export function lay_out(page: Page, pins: ReadonlySet<string>, folded: ReadonlyS
       groups.set(group, []);
       titles.set(group, {
         title: `${track.rank === null ? "" : `Rank ${track.rank} · `}${track.process || "process"}`,
-        detail: track.pid === null ? "" : `pid ${track.pid}`,
+        detail: track.pid === null || page.runs ? "" : `pid ${track.pid}`,
       });
     }
     groups.get(group)!.push(track_item(track, folded));

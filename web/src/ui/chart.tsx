@@ -123,21 +123,26 @@ function paint_lines(context: CanvasRenderingContext2D, props: ChartProps, frame
     }
     context.beginPath();
     let open = false;
-    let begin = 0;
     let end = 0;
+    const area = new Path2D(); // under a line that is alone
+    const close = (): void => {
+      if (open) area.lineTo(end, bottom);
+      open = false;
+    };
     const to = (px: number, value: number): void => {
       if (open) context.lineTo(px, y(value));
       else {
         context.moveTo(px, y(value));
-        begin = px;
+        area.moveTo(px, bottom);
       }
+      area.lineTo(px, y(value));
       open = true;
       end = px;
     };
     if (last - first > 2 * room) {
       const strip = counter_strip(line.at, line.value, frame.from, frame.to, Math.round(room));
       strip.high.forEach((high, i) => {
-        if (!Number.isFinite(high)) open = false;
+        if (!Number.isFinite(high)) close();
         else {
           to(kLeft + i, high);
           if (strip.low[i]! < high) to(kLeft + i, strip.low[i]!);
@@ -146,15 +151,14 @@ function paint_lines(context: CanvasRenderingContext2D, props: ChartProps, frame
     } else {
       for (let i = first; i < last; ++i) {
         if (Number.isFinite(line.value[i]!)) to(x(line.at[i]!), line.value[i]!);
-        else open = false;
+        else close();
       }
     }
+    close();
     context.stroke();
     if (props.lines.length === 1) {
-      context.lineTo(end, bottom);
-      context.lineTo(begin, bottom);
       context.globalAlpha = 0.14;
-      context.fill();
+      context.fill(area);
       context.globalAlpha = 1;
     }
   });

@@ -48,7 +48,12 @@ export function HostView({ page }: { page: Page }) {
             ["Written to storage", "io_write_bytes", format_bytes],
           ])}
         />
-        {tree.map((entity) => <Charts key={entity} page={page} entity={entity} wanted={kTree} />)}
+        {tree.map((entity) => (
+          <div key={entity}>
+            {tree.length > 1 && <h3 class="sub">{cut(entity, 60)}</h3>}
+            <Charts page={page} entity={entity} wanted={kTree} />
+          </div>
+        ))}
         {tree.length === 0 && <Empty>No readings over time: the run was not sampled. <code>genscope run</code> samples.</Empty>}
         {report.processes.length > 0 && (
           <Table

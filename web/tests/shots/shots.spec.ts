@@ -6,7 +6,7 @@ import { demo_compare, demo_page } from "../demo";
 import { encode_page, fill_bundle } from "../make_page";
 
 const out = process.env["SHOTS"] ?? "/tmp/shots";
-const all = (process.env["TABS"] ?? "summary,timeline,stages,findings,gpu,host,idle,memory,flame,ranks,system,data,compare").split(",");
+const all = (process.env["TABS"] ?? "summary,timeline,stages,findings,gpu,host,idle,memory,flame,ranks,system,data,compare,compare-timeline,compare-difference").split(",");
 
 test.beforeAll(() => {
   mkdirSync(out, { recursive: true });
@@ -14,19 +14,19 @@ test.beforeAll(() => {
   writeFileSync(`${out}/compare.html`, fill_bundle(encode_page(demo_compare())));
 });
 
-for (const [name, width, height, scheme] of [["wide", 1440, 900, "light"], ["dark", 1440, 900, "dark"], ["phone", 360, 740, "light"]] as const) {
+for (const [name, width, height, scheme] of [["wide", 1440, 900, "light"], ["dark", 1440, 900, "dark"], ["large", 2560, 1440, "light"], ["phone", 360, 740, "light"]] as const) {
   test(name, async ({ browser }) => {
     const page = await browser.newPage({ viewport: { width, height }, colorScheme: scheme });
     page.on("console", (message) => console.log(name, message.text()));
     page.on("pageerror", (error) => console.log(name, error.message));
     for (const tab of all) {
-      const file = tab === "compare" ? "compare" : "demo";
+      const file = tab.startsWith("compare") ? "compare" : "demo";
       const more = tab === "stages" ? "&stage=step" : tab === "timeline" ? "&span=0.1.2" : "";
       await page.goto("about:blank");
-      await page.goto(`file://${out}/${file}.html#tab=${tab}${more}`);
+      await page.goto(`file://${out}/${file}.html#tab=${tab.replace("compare-", "")}${more}`);
       await page.waitForSelector(".panel", { timeout: 10_000 }).catch(() => console.log(name, tab, "no panel"));
       await page.waitForTimeout(350);
-      await page.screenshot({ path: `${out}/${name}-${tab}.png`, fullPage: tab !== "timeline" });
+      await page.screenshot({ path: `${out}/${name}-${tab}.png`, fullPage: !tab.endsWith("timeline") });
     }
   });
 }
