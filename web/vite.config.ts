@@ -14,7 +14,7 @@ function short_tokens(html: string): string {
 }
 
 // One file that says, by hash, which script and style may run: nothing that a trace holds can.
-function lock_down(): Plugin {
+function lock_down(name: string): Plugin {
   const places = (html: string, tag: string): string =>
     [...html.matchAll(new RegExp(`<${tag}(?![^>]*x-genscope)[^>]*>([\\s\\S]*?)</${tag}>`, "g"))]
       .map((match) => sha256(match[1] ?? ""))
@@ -37,22 +37,24 @@ function lock_down(): Plugin {
         "base-uri 'none'",
         "form-action 'none'",
       ].join("; ");
-      writeFileSync(`${folder}/genscope.html`, html.replace("__CSP__", () => policy));
+      writeFileSync(`${folder}/${name}.html`, html.replace("__CSP__", () => policy));
       rmSync(`${folder}/index.html`);
     },
   };
 }
 
-export default defineConfig({
-  plugins: [viteSingleFile({ removeViteModuleLoader: true }), lock_down()],
+// Two pages of one source: `report` holds its data, `live` is what a server shows.
+export default defineConfig(({ mode }) => ({
+  plugins: [viteSingleFile({ removeViteModuleLoader: true }), lock_down(mode === "live" ? "live" : "genscope")],
+  define: { __SERVED__: String(mode === "live") },
   // Children as arguments: 4 KB less than as a property.
   oxc: { jsx: { runtime: "classic", pragma: "_node", pragmaFrag: "_nodes" }, jsxInject: 'import { h as _node, Fragment as _nodes } from "preact"' },
   build: {
     rolldownOptions: { output: { minify: { compress: true, mangle: true, mangleProps: { include: new RegExp(`^(${kOwnFields.join("|")})$`) } } } },
-    target: "es2022", 
-    cssTarget: ["chrome123", "firefox121", "safari17.5"], 
+    target: "es2022",
+    cssTarget: ["chrome123", "firefox121", "safari17.5"],
     modulePreload: false,
-    emptyOutDir: true,
+    emptyOutDir: mode !== "live",
     reportCompressedSize: false,
   },
-});
+}));

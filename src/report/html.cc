@@ -16,7 +16,7 @@ constexpr std::string_view kMarker =
 // A bundle with this container in it.
 void write_page(std::string_view container, const Sink& sink) {
   const std::string packed = report::gzip(container);
-  const std::string_view bundle = report::web_bundle();
+  const std::string_view bundle = report::report_page();
   const std::size_t at = bundle.find(kMarker) + kMarker.size();
   sink(bundle.substr(0, at));
   report::base64(packed, sink);

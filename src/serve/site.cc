@@ -111,7 +111,7 @@ class SiteImpl final : public Site {
     return not_found();
   }
 
-  static HttpResponse page() { return {.type = kHtml, .body = std::string(report::web_bundle())}; }
+  static HttpResponse page() { return {.type = kHtml, .body = std::string(report::live_page())}; }
 
   HttpResponse part(const RunEntry& run, std::string_view what) {
     if (what == "stream") {

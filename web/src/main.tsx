@@ -10,7 +10,6 @@ import { keep_hash, keep_theme, page, printing, read_hash, show_all } from "./ui
 import "./styles/base.css";
 import "./styles/parts.css";
 import "./styles/timeline.css";
-import "./styles/live.css";
 import "./styles/print.css";
 
 const root = document.getElementById("app")!;
@@ -47,7 +46,7 @@ async function start(): Promise<void> {
   const text = element?.textContent ?? "";
   if (text.trim() === "") {
     read_hash(location.hash);
-    if (location.protocol.startsWith("http")) render(served(), root);
+    if (__SERVED__ && location.protocol.startsWith("http")) render(served(), root);
     else fail(new PageError("the file holds no data: it is the bundle itself, which genscope fills"));
     return;
   }

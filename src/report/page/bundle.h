@@ -1,10 +1,13 @@
-// web/dist/genscope.html, inside the library.
+// The pages of web/dist, inside the library.
 #pragma once
 
 #include <string_view>
 
 namespace genscope::report {
 
-std::string_view web_bundle() noexcept;
+// genscope.html: holds the data of a report or of a comparison.
+std::string_view report_page() noexcept;
+// live.html: a server shows it; it asks that server for its data.
+std::string_view live_page() noexcept;
 
 }  // namespace genscope::report

@@ -10,6 +10,7 @@ import { Browser } from "./browser";
 import { LiveView } from "./live";
 import { end_text } from "./exit";
 import { kRefused, LinkText } from "./link_text";
+import "../styles/live.css";
 import { ended, entry, link, newest_ns, running, trouble, watch } from "./watch";
 
 const kLive: SectionInfo = { id: "live", title: "Live", icon: "live", View: LiveView, shown: () => true };

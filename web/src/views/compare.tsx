@@ -1,4 +1,5 @@
 // Two runs: what differs in how they were made, then what changed, with intervals.
+import "../styles/compare.css";
 import { cut, format_count, format_ratio, format_unit } from "../data/format";
 import type { Page } from "../data/page";
 import type { ChangeRow, ComparedRun, Difference } from "../data/report";

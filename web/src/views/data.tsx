@@ -25,7 +25,7 @@ interface File {
 const copy: File = { name: "genscope-page.html", type: "text/html", title: "This page, HTML", text: "with your marks, notes and view", parts: page_copy };
 
 function files(page: Page): File[] {
-  if (page.compare && !page.report) {
+  if (!__SERVED__ && page.compare && !page.report) {
     return [copy, { name: "genscope-compare.json", type: "application/json", title: "Comparison, JSON", text: "genscope.compare/1", parts: () => [JSON.stringify(page.compare, null, 2)] }];
   }
   const spans = format_count(page.tracks.reduce((sum, t) => sum + t.spans, 0));

@@ -30,8 +30,16 @@ export interface SectionInfo {
 const report = (page: Page): boolean => page.mode === "report";
 const ranks = (page: Page): number => new Set(page.tracks.map((t) => t.rank).filter((r) => r !== null)).size;
 
+// No server shows comparisons, so that its page does without them.
+const compared: SectionInfo[] = __SERVED__
+  ? []
+  : [
+      { id: "compare", title: "Compare", icon: "compare", View: CompareView, shown: (page) => page.mode === "compare" },
+      { id: "difference", title: "Flame", icon: "flame", View: FlameDiffView, shown: (page) => page.runs !== null },
+    ];
+
 export const kSections: SectionInfo[] = [
-  { id: "compare", title: "Compare", icon: "compare", View: CompareView, shown: (page) => page.mode === "compare" },
+  ...compared.slice(0, 1),
   { id: "summary", title: "Summary", icon: "summary", View: SummaryView, shown: report },
   { id: "timeline", title: "Timeline", icon: "timeline", View: Timeline, shown: (page) => report(page) || page.tracks.length > 0 },
   { id: "stages", title: "Stages", icon: "stages", View: StagesView, shown: report },
@@ -48,7 +56,7 @@ export const kSections: SectionInfo[] = [
   { id: "idle", title: "Idle and overlap", icon: "idle", View: IdleView, shown: (page) => report(page) && has_idle(page) },
   { id: "memory", title: "Memory", icon: "memory", View: MemoryView, shown: (page) => report(page) && has_memory(page) },
   { id: "flame", title: "Flame", icon: "flame", View: FlameView, shown: report },
-  { id: "difference", title: "Flame", icon: "flame", View: FlameDiffView, shown: (page) => page.runs !== null },
+  ...compared.slice(1),
   { id: "ranks", title: "Ranks", icon: "ranks", View: RanksView, shown: (page) => report(page) && ranks(page) > 1 },
   { id: "system", title: "System", icon: "system", View: SystemView, shown: report },
   { id: "data", title: "Data", icon: "data", View: DataView, shown: () => true },
