@@ -118,7 +118,7 @@ test("RunServePrintsAnAddressThatLivesAsLongAsItsReaders", async ({ page }) => {
 
 test("TheServerIsKilledAndRestarted", async ({ page }) => {
   const first = await serve();
-  run("restart", "--steps", "1000");
+  run("restart", "--steps", "900");
   await open_run(page);
   await grows(page);
   kill_all(first);
@@ -130,7 +130,7 @@ test("TheServerIsKilledAndRestarted", async ({ page }) => {
 
 test("TheProgramIsKilled", async ({ page }) => {
   await serve();
-  run("killed", "--steps", "1000");
+  run("killed", "--steps", "900");
   await open_run(page);
   await grows(page);
   const pid = Number(/trace-(\d+)/.exec(readdirSync(join(folder, await run_id())).filter((f) => f.endsWith(".gst")).sort((a, b) => Number(/\d+/.exec(a)) - Number(/\d+/.exec(b))).pop()!)![1]);
@@ -141,7 +141,7 @@ test("TheProgramIsKilled", async ({ page }) => {
 
 test("TheRunIsKilledWithItsRecorder", async ({ page }) => {
   await serve();
-  const child = run("all killed", "--steps", "1000", "--ranks", "2");
+  const child = run("all killed", "--steps", "900", "--ranks", "2");
   await open_run(page);
   await grows(page);
   await expect(page.locator(".rank-grid li")).toHaveCount(2);
