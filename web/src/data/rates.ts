@@ -29,11 +29,12 @@ export function shown_values(counter: Counter): Shown {
   for (let i = 1; i < counter.at.length; ++i) {
     const seconds = (counter.at[i]! - counter.at[last]!) / 1e9;
     // Two readings at nearly one moment, as at the begin of a run, say nothing: the later waits for the next.
-    if (seconds <= shortest) continue;
+    // Of only two readings a value comes out in any case.
+    if (shortest > 0 && seconds <= shortest) continue;
     const grown = counter.value[i]! - counter.value[last]!;
     times.push(counter.at[i]!);
     // A counter that falls was reset: nothing is known of that stretch.
-    rates.push(grown >= 0 ? grown / seconds : NaN);
+    rates.push(grown >= 0 && seconds > 0 ? grown / seconds : NaN);
     last = i;
   }
   const [at, value] = [Float64Array.from(times), Float64Array.from(rates)];

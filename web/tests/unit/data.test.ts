@@ -270,6 +270,8 @@ describe("Rates", () => {
     const shown = shown_values({ id: 0, name: "tree/cpu_ns", entity: "tree", metric: "cpu_ns", unit: "ns", pid: 1, at, value });
     expect([...shown.at]).toEqual([100e6, 200e6, 300e6, 400e6]);
     expect(shown.value[0]).toBeCloseTo(0.51);
+    const two = shown_values({ id: 0, name: "", entity: "tree", metric: "cpu_ns", unit: "ns", pid: 1, at: Float64Array.of(5, 5), value: Float64Array.of(1, 1) });
+    expect([...two.value]).toEqual([NaN]);
     expect(shown.value[1]).toBeCloseTo(0.5);
   });
 });
