@@ -33,6 +33,19 @@ std::int64_t close_span(GenerationState& s) noexcept {
   return now;
 }
 
+bool surely_in_reach(const GenerationState& s, std::int64_t now) noexcept {
+  const double most =
+      s.projectable() ? s.projected_at_most(now) : static_cast<double>(now - s.begin);
+  return most <= s.target;
+}
+
+[[gnu::noinline]] void judge(monitor::GenerationHub& hub, GenerationState& s,
+                             std::int64_t now) noexcept {
+  const double projected = s.projectable() ? s.projected(now) : static_cast<double>(now - s.begin);
+  const double limit = s.out_of_reach ? s.target * kBackInReach : s.target;
+  if ((projected > limit) != s.out_of_reach) hub.cross(s, now, projected);
+}
+
 }  // namespace
 
 Generation::Generation() noexcept = default;
@@ -68,11 +81,8 @@ std::optional<double> Generation::end_step() noexcept {
   s.step_open = false;
   s.step_span = 0;
   s.add_step(took, now);
-  const auto elapsed = static_cast<double>(now - s.begin);
-  const double projected = s.projectable() ? s.projected(now) : elapsed;
-  const double limit = s.out_of_reach ? s.target * kBackInReach : s.target;
-  if ((projected > limit) != s.out_of_reach) [[unlikely]]
-    hub_->cross(s, now, projected);
+  if (s.out_of_reach || !surely_in_reach(s, now)) [[unlikely]]
+    judge(*hub_, s, now);
   if (now >= s.next_memory_read) [[unlikely]]
     hub_->read_memory(s, now, false);
   return s.ticks.seconds(took);

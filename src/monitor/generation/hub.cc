@@ -167,7 +167,7 @@ void GenerationHub::keep(std::unique_ptr<GenerationState> state, const Generatio
   if (tail >= 0) tail_.store(tail, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
   const std::size_t kept = state->steps.size();
-  const std::size_t oldest = kept == state->step_limit && kept > 0 ? state->steps_done % kept : 0;
+  const std::size_t oldest = kept == state->step_limit ? state->next_step : 0;
   for (std::size_t i = 0; i < kept; ++i) {
     steps_.push(ticks.seconds(state->steps[(oldest + i) % kept]));
   }

@@ -29,6 +29,7 @@ struct GenerationState {
   // --- steps so far, in ticks
   std::vector<std::int64_t> steps;  // the last step_limit, a ring once it is full
   std::size_t step_limit = 0;
+  std::size_t next_step = 0;  // place of the next one in `steps`
   std::uint64_t steps_done = 0;
   std::int64_t step_sum = 0, step_max = 0, first_step = 0;
   std::int64_t first_step_begin = 0, last_step_end = 0;
@@ -57,11 +58,12 @@ struct GenerationState {
     last_step_end = now;
     step_sum += took;
     if (took > step_max) step_max = took;
-    if (steps.size() < step_limit) {
-      steps.push_back(took);
+    if (next_step < steps.size()) {
+      steps[next_step] = took;
     } else if (step_limit > 0) {
-      steps[steps_done % step_limit] = took;
+      steps.push_back(took);
     }
+    if (++next_step >= step_limit) next_step = 0;
     steps_done++;
     pace.add(took);
   }
@@ -69,9 +71,15 @@ struct GenerationState {
     return num_steps > 0 && pace.known() && steps_done >= warn_from;
   }
   // Ticks from begin to end, as the steps so far promise.
-  double projected(std::int64_t now) const noexcept {
-    const std::uint64_t left = num_steps > steps_done ? num_steps - steps_done : 0;
-    return static_cast<double>(now - begin) + static_cast<double>(left) * pace.typical() + tail;
+  double projected(std::int64_t now) const noexcept { return projected_at(now, pace.typical()); }
+  // Not less than that, and quicker to tell.
+  double projected_at_most(std::int64_t now) const noexcept {
+    return projected_at(now, pace.at_most());
+  }
+  double projected_at(std::int64_t now, double per_step) const noexcept {
+    const std::int64_t left = static_cast<std::int64_t>(num_steps - steps_done);
+    return static_cast<double>(now - begin) + tail +
+           (left > 0 ? static_cast<double>(left) * per_step : 0);
   }
   // For the next generation; keeps the room for its steps.
   void reset() noexcept;
