@@ -53,12 +53,12 @@ bool only_samples(const Progress::Process& p) {
          !p.values.empty();
 }
 
-std::string value_json(const std::string& counter, double value) {
+std::string value_json(std::uint32_t pid, const std::string& counter, double value) {
   const std::size_t slash = counter.rfind('/');
   const Metric* const metric = slash != std::string::npos
                                    ? find_metric(std::string_view(counter).substr(slash + 1))
                                    : nullptr;
-  return fmt::format(R"({{"name":{},"entity":{},"metric":{},"unit":{},"value":{}}})",
+  return fmt::format(R"({{"pid":{},"name":{},"entity":{},"metric":{},"unit":{},"value":{}}})", pid,
                      base::json_quote(counter),
                      metric != nullptr ? base::json_quote(counter.substr(0, slash)) : "null",
                      metric != nullptr ? base::json_quote(metric->id) : "null",
@@ -78,7 +78,7 @@ std::string tick_json(const RunEntry& run, const Progress& progress, std::int64_
       processes += (processes.empty() ? "" : ",") + process_json(p, now_monotonic_ns);
     }
     for (const auto& [counter, value] : p.values) {
-      values += (values.empty() ? "" : ",") + value_json(counter, value);
+      values += (values.empty() ? "" : ",") + value_json(p.pid, counter, value);
     }
     if (most_steps == nullptr || p.last_steps.size() > most_steps->last_steps.size()) {
       most_steps = &p;

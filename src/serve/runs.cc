@@ -42,6 +42,7 @@ std::optional<RunEntry> entry_of(const fs::path& path) {
   entry.id = path.filename().string();
   entry.name = manifest.text("name");
   entry.started_unix_ns = manifest.integer("started_unix_ns");
+  entry.finished_unix_ns = manifest.integer("finished_unix_ns");
   if (manifest.has("exit_code")) entry.exit_code = static_cast<int>(manifest.integer("exit_code"));
   bool alive = false;
   for (const fs::directory_entry& file : fs::directory_iterator(path, error)) {
@@ -86,9 +87,12 @@ std::string runs_json(const std::vector<RunEntry>& runs) {
   std::string out;
   for (const RunEntry& run : runs) {
     out += fmt::format(
-        R"({}{{"id":{},"name":{},"started":{},"in_progress":{},"exit_code":{},"processes":{},"bytes":{}}})",
+        R"({}{{"id":{},"name":{},"started":{},"wall_ns":{},"in_progress":{},"exit_code":{},"processes":{},"bytes":{}}})",
         out.empty() ? "" : ",", base::json_quote(run.id), base::json_quote(run.name),
         run.started_unix_ns != 0 ? base::json_quote(report::rfc3339(run.started_unix_ns)) : "null",
+        run.finished_unix_ns > run.started_unix_ns
+            ? fmt::format("{}", run.finished_unix_ns - run.started_unix_ns)
+            : "null",
         run.in_progress, run.exit_code ? fmt::format("{}", *run.exit_code) : "null", run.traces,
         run.bytes);
   }

@@ -16,6 +16,7 @@ struct RunEntry {
   std::string path;
   std::string name;  // of the session or command
   std::int64_t started_unix_ns = 0;
+  std::int64_t finished_unix_ns = 0;  // 0: it has not, or did not say
   std::optional<int> exit_code;
   bool in_progress = false;
   std::uint64_t traces = 0, bytes = 0;

@@ -136,8 +136,9 @@ TEST(Live, TickSaysWhereTheRunIs) {
   EXPECT_THAT(tick, HasSubstr(R"("steps":[0.4,0.5])"));
   EXPECT_THAT(tick,
               HasSubstr(R"("entity":"gpu0","metric":"memory_used_bytes","unit":"B","value":96)"));
-  EXPECT_THAT(tick,
-              HasSubstr(R"({"name":"loss","entity":null,"metric":null,"unit":null,"value":0.25})"));
+  EXPECT_THAT(
+      tick,
+      HasSubstr(R"({"pid":7,"name":"loss","entity":null,"metric":null,"unit":null,"value":0.25})"));
   EXPECT_THAT(tick, HasSubstr("gpu0: memory is 96% full"));
   EXPECT_THAT(tick, Not(HasSubstr("\n")));
 }

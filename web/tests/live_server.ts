@@ -21,7 +21,7 @@ export class LiveServer {
   private next = 1;
 
   constructor(readonly token = "secret") {
-    const html = fill_bundle(null);
+    const html = readFileSync(kLivePage, "utf8");
     this.server = createServer((request, response) => this.answer(request, response, html));
   }
 

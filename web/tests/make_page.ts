@@ -187,6 +187,7 @@ export function encode_page(page: PageIn): Uint8Array {
 }
 
 export const kBundle = new URL("../dist/genscope.html", import.meta.url);
+export const kLivePage = new URL("../dist/live.html", import.meta.url);
 const kMarker = '<script type="application/x-genscope-page" id="genscope-data"></script>';
 
 // The bundle with the data in its marker: what `genscope report -o report.html` writes.
