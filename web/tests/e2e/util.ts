@@ -45,7 +45,8 @@ export function watch(page: Page): string[] {
 }
 export const hash_of = (page: Page): URLSearchParams => new URLSearchParams(new URL(page.url()).hash.slice(1));
 export async function view_of(page: Page): Promise<[number, number] | null> {
-  await page.waitForTimeout(250);
+  // By the page's own clock: on a busy machine its timers are late, but in order.
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 200))));
   const text = hash_of(page).get("view");
   return text === null ? null : (text.split("~").map(Number) as [number, number]);
 }
