@@ -1,10 +1,11 @@
 // A test double of `genscope serve` (docs/openapi.json) that says what a test tells it to say.
+import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
 
 import type { Json, JsonObject } from "../src/data/container";
 import { random } from "./demo";
-import { encode_page, fill_bundle, type PageIn } from "./make_page";
+import { encode_page, kLivePage, type PageIn } from "./make_page";
 
 export interface Asked {
   path: string;
