@@ -145,6 +145,29 @@ TEST(Page, OverTheCapSmallSpansAreSummarised) {
   EXPECT_THAT(bytes, HasSubstr(R"("limits":{"spans":6,)"));
 }
 
+TEST(Page, WhatWasStartedOnAnotherTrackSharesANumberWithItsLaunch) {
+  Trace trace = spans_of({{0, 100, kNone}, {10, 20, 0}, {50, 10, 1}, {70, 10, 0}});
+  trace.tracks.push_back({});
+  trace.spans.track[2] = 1;  // a kernel, started by span 1
+  genscope::Run run;
+  run.traces = {trace, trace};
+  const std::string bytes = page_container(run, analyze(run), "{}", {});
+  EXPECT_THAT(bytes, HasSubstr(R"("args":[[1,{"correlation":1}]])"));
+  EXPECT_THAT(bytes, HasSubstr(R"("args":[[0,{"correlation":1}]])"));
+  EXPECT_THAT(bytes, HasSubstr(R"("args":[[0,{"correlation":5}]])")) << "of the second trace";
+}
+
+TEST(Page, AComparisonHoldsTheSpansOfBothRuns) {
+  const genscope::Run run = genscope::testing::make_run(genscope::testing::sample_trace());
+  const Analysis analysis = analyze(run);
+  const std::string bytes =
+      compare_container({run, analysis}, {run, analysis}, R"({"schema":"y"})", {});
+  EXPECT_THAT(bytes, HasSubstr(R"("mode":"compare","compare":{"schema":"y"},"runs":[{"names":)"));
+  const std::size_t first = bytes.find(R"("spans_kept":6,)");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_NE(bytes.find(R"("spans_kept":6,)", first + 1), std::string::npos);
+}
+
 TEST(HtmlReport, IsTheBundleWithDataInIt) {
   const genscope::Run run = genscope::testing::make_run(genscope::testing::sample_trace());
   const std::string html = genscope::testing::written(

@@ -47,6 +47,33 @@ bool is_device(const TrackInfo& track) {
                             track.name.find("gpu") != std::string::npos);
 }
 
+// What a span started on another track, as a kernel by its launch: both get one number, that of the
+// launch. Numbers of the traces of a run do not meet.
+class Correlations {
+ public:
+  Correlations(const Trace& trace, std::uint64_t first) : trace_(trace), first_(first) {
+    starts_.resize(trace.spans.size());
+    for (std::uint32_t i = 0; i < trace.spans.size(); ++i) {
+      if (started_elsewhere(i)) starts_[trace.spans.parent[i]] = true;
+    }
+  }
+  std::optional<std::uint64_t> of(std::uint32_t span) const {
+    if (starts_[span]) return first_ + span;
+    if (started_elsewhere(span)) return first_ + trace_.spans.parent[span];
+    return std::nullopt;
+  }
+
+ private:
+  bool started_elsewhere(std::uint32_t span) const {
+    const std::uint32_t parent = trace_.spans.parent[span];
+    return parent != kNone && trace_.spans.track[parent] != trace_.spans.track[span];
+  }
+
+  const Trace& trace_;
+  std::uint64_t first_;
+  std::vector<bool> starts_;
+};
+
 class TrackWriter {
  public:
   TrackWriter(const Run& run, const Analysis& analysis, const PageLimits& limits, PageNames& names,
@@ -85,8 +112,7 @@ class TrackWriter {
       name.push_back(name_of(part.trace, trace.spans.name[i]));
       lanes.push_back(lane[k]);
       flags.push_back(trace.spans.flags[i]);
-      if (const std::string text = args_json(trace, trace.span_args, i, limits_, cuts_);
-          !text.empty()) {
+      if (const std::string text = args_of(part.trace, i); !text.empty()) {
         args += fmt::format("{}[{},{}]", args.empty() ? "" : ",", kept, text);
       }
       kept += 1;
@@ -114,6 +140,27 @@ class TrackWriter {
                        base::json_quote(track.name), is_device(track));
   }
 
+  std::string args_of(std::size_t index, std::uint32_t span) {
+    constexpr std::string_view kKey = "\"correlation\":";
+    const Trace& trace = run_.traces[index];
+    std::string text = args_json(trace, trace.span_args, span, limits_, cuts_);
+    if (correlations_of_ != index || !correlations_) {
+      std::uint64_t first = 0;
+      for (std::size_t t = 0; t < index; ++t) first += run_.traces[t].spans.size();
+      correlations_.emplace(trace, first);
+      correlations_of_ = index;
+    }
+    const std::optional<std::uint64_t> number = correlations_->of(span);
+    if (!number || text.find(kKey) != std::string::npos) return text;
+    const std::string pair = fmt::format("{}{}", kKey, *number);
+    if (cuts_.args_bytes + pair.size() > limits_.args_bytes) {
+      cuts_.args += 1;
+      return text;
+    }
+    cuts_.args_bytes += pair.size();
+    return text.empty() ? "{" + pair + "}" : "{" + pair + "," + text.substr(1);
+  }
+
   // The page's number of a trace's name, looked up once.
   std::uint32_t name_of(std::size_t trace, std::uint32_t name) {
     if (numbers_of_ != trace || numbers_.empty()) {
@@ -131,6 +178,8 @@ class TrackWriter {
   Blobs& blobs_;
   PageCuts& cuts_;
   Selection selection_;
+  std::size_t correlations_of_ = 0;
+  std::optional<Correlations> correlations_;
   std::size_t numbers_of_ = 0;
   std::vector<std::uint32_t> numbers_;
 };
