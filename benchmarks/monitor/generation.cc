@@ -175,9 +175,9 @@ void memory_rows(const Options& options, Table& table) {
   }
   const double grown = resident_kib() - half;
   const double kept = static_cast<double>(held_bytes) - static_cast<double>(held);
-  const std::string what = " over the last half of " + std::to_string(count) + " generations";
-  table.add({"resident memory" + what, grown, "KiB", "", 0, "<= 256 KiB", grown <= kGrowthBar, ""});
-  table.add({"allocated memory" + what, kept / 1024, "KiB", "", 0, "<= 1 KiB", kept <= 1024, ""});
+  const std::string what = ", later half of " + std::to_string(count) + " generations";
+  table.add({"resident growth" + what, grown, "KiB", "", 0, "<= 256 KiB", grown <= kGrowthBar, ""});
+  table.add({"allocated growth" + what, kept / 1024, "KiB", "", 0, "<= 1 KiB", kept <= 1024, ""});
   const GenerationSummary summary = monitor.get_performance_summary();
   table.add({"generations that its history holds", static_cast<double>(summary.total_generations),
              "", "", 0, "= 100", summary.total_generations == 100, ""});
