@@ -36,7 +36,9 @@ function watch_print(): void {
   };
   addEventListener("beforeprint", () => set(true));
   addEventListener("afterprint", () => set(false));
-  matchMedia("print").addEventListener("change", (event) => set(event.matches));
+  const media = matchMedia("print");
+  media.addEventListener("change", () => set(media.matches));
+  if (media.matches) set(true);
 }
 
 async function start(): Promise<void> {

@@ -41,7 +41,7 @@ Result<LiveServer> LiveServer::start(const std::string& run_dir, std::uint16_t p
 std::string LiveServer::url() const { return site_->url(run_id_); }
 
 void LiveServer::wait_for_viewers() const {
-  if (site_->counts().streams == 0) return;
+  if (site_->counts().requests == 0) return;
   const auto told = Clock::now() + kTold;
   while (site_->counts().streams > 0 && Clock::now() < told) std::this_thread::sleep_for(kPoll);
   std::this_thread::sleep_for(kLastPage);

@@ -53,7 +53,7 @@ function run(name: string, ...args: string[]): ChildProcess {
   return child;
 }
 async function run_id(): Promise<string> {
-  await expect.poll(() => readdirSync(folder).length, { timeout: 20_000 }).toBe(1);
+  await expect.poll(() => readdirSync(folder).filter((name) => existsSync(join(folder, name, "run.json"))).length, { timeout: 20_000 }).toBe(1);
   return readdirSync(folder)[0]!;
 }
 const open_run = async (page: Page): Promise<void> => {
