@@ -15,7 +15,7 @@
 namespace {
 
 constexpr int kLayers = 48;
-constexpr std::uint64_t kSteps = 50;
+constexpr std::int64_t kSteps = 50;
 
 [[noreturn]] void be_rank(int rank, int count) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -24,7 +24,7 @@ constexpr std::uint64_t kSteps = 50;
   genscope::Session session{"ranks"};
   for (;;) {
     genscope::Stage stage{"denoising", {{"steps", kSteps}}};
-    for (std::uint64_t i = 0; i < kSteps; ++i) {
+    for (std::int64_t i = 0; i < kSteps; ++i) {
       genscope::Step step{i};
       for (int layer = 0; layer < kLayers; ++layer) {
         GENSCOPE_SPAN("layer");
