@@ -109,14 +109,18 @@ class ServeCase(unittest.TestCase):
         process = subprocess.Popen(
             [BIN, "run", "--run-dir", str(self.runs / name), "--live", "never", "--no-gpu", "--",
              TINYDIFF, "--size", "256" if steps == LONG else "64", "--guidance", "1", "--steps",
-             str(steps), "--no-image", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+             str(steps), "--no-image", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True)
         self.addCleanup(self.end, process)
         return process
 
     @staticmethod
     def end(process):
-        if process.poll() is None:
-            process.kill()
+        """With what it runs, which would go on for minutes."""
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
         process.wait()
 
     def finished_run(self, name="done", steps=4):
@@ -424,7 +428,7 @@ class RunServe(ServeCase):
         process = subprocess.Popen(
             [BIN, "run", "--serve", "--run-dir", str(self.runs / "it"), "--live", "never",
              "--no-gpu", *options, "--", *command], stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE, text=True)
+            stderr=subprocess.PIPE, text=True, start_new_session=True)
         self.addCleanup(process.stderr.close)
         self.addCleanup(self.end, process)
         line = process.stderr.readline()

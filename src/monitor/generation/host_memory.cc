@@ -1,7 +1,5 @@
 #include "monitor/generation/host_memory.h"
 
-#include <unistd.h>
-
 #include <array>
 #include <charconv>
 #include <cstdlib>
@@ -95,27 +93,15 @@ std::size_t visible(std::size_t n) noexcept {
 }  // namespace
 
 HostMemory::HostMemory(const ProbeOptions& options, bool gpu)
-    : options_(options),
-      want_gpu_(gpu),
-      statm_(options.proc_root + "/self/statm"),
-      meminfo_(options.proc_root + "/meminfo"),
-      page_bytes_(static_cast<double>(::sysconf(_SC_PAGESIZE))) {
+    : options_(options), want_gpu_(gpu), meminfo_(options.proc_root + "/meminfo") {
   options_.gpu_utilization = options_.gpu_temperature = options_.gpu_power = false;
   options_.gpu_processes = options_.gpu_counters = false;
 }
 HostMemory::~HostMemory() = default;
 
 std::optional<double> HostMemory::rss_bytes() noexcept {
-  std::array<char, 256> buffer;
-  std::string_view text;
-  const std::lock_guard lock(files_mutex_);
-  const int failed = statm_.read(buffer, text);
-  statm_.close();  // "self" means another process after a fork
-  if (failed != 0) return std::nullopt;
-  base::next_word(text);
-  std::uint64_t pages = 0;
-  if (!base::parse_number(base::next_word(text), pages)) return std::nullopt;
-  return static_cast<double>(pages) * page_bytes_;
+  const std::optional<std::uint64_t> bytes = process_.resident_bytes();
+  return bytes ? std::optional(static_cast<double>(*bytes)) : std::nullopt;
 }
 
 std::optional<MachineMemory> HostMemory::system() noexcept {

@@ -14,6 +14,7 @@
 #include <genscope/probe.h>
 
 #include "base/file_reader.h"
+#include "monitor/memory/process_memory.h"
 
 namespace genscope::monitor {
 
@@ -55,8 +56,8 @@ class HostMemory {
   ProbeOptions options_;
   const bool want_gpu_;
   std::mutex files_mutex_;
-  base::KeptFile statm_, meminfo_;
-  const double page_bytes_;
+  base::KeptFile meminfo_;
+  ProcessMemory process_;
   std::mutex gpu_mutex_;
   bool gpu_open_ = false;
   std::unique_ptr<GpuBoard> board_;
