@@ -138,6 +138,9 @@ describe("Tick", () => {
     expect(at(6)).toEqual(["ok", "ok", "slow", "ok", "ended", "lost", "ok"]);
     expect(at(7)).toEqual(["ok", "ok", "slow", "stalled", "ended", "lost", "ok"]);
   });
+  it("RanksStandInTheirOrder", () => {
+    expect(rank_cells(tick_of(1, process(2), process(0), process(1)), new Map()).map((c) => c.rank)).toEqual([0, 1, 2]);
+  });
   it("AnExitCodeInWords", () => {
     expect([null, 0, 1, 137, 255].map((code) => exit_text(code)[1])).toEqual(["? unknown", "✓ ended 0", "✖ failed 1", "✖ killed, signal 9", "✖ failed 255"]);
   });
