@@ -120,6 +120,6 @@ export function rank_cells(tick: Tick, seen: Seen): RankCell[] {
     if (p.stage !== null && step !== null && still > Math.max(kStalled_ns, kStalledSteps * step * 1e9)) return "stalled";
     return step !== null && usual !== null && step > kSlow * usual ? "slow" : "ok";
   };
-  const order = (p: Process): number => p.rank ?? p.pid;
+  const order = (p: Process): number => p.rank ?? p.pid ?? 0;
   return all.map((p) => ({ ...p, state: judge(p) })).sort((a, b) => order(a) - order(b));
 }
