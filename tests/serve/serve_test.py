@@ -26,7 +26,7 @@ TOKEN = "0123456789abcdef"
 LONG = 1000
 
 
-def steps(count):
+def fewer(count):
     """So many, or a sixth where a sanitizer makes each of them twenty times slower."""
     return count // 6 if os.environ.get("SANITIZED") == "1" else count
 
@@ -370,7 +370,7 @@ class Rough(ServeCase):
 
 class Live(ServeCase):
     def test_a_run_is_followed_to_its_end(self):
-        self.start_run("going", steps(60))
+        self.start_run("going", fewer(60))
         server = self.serve()
         self.wait_until(lambda: "going" in server.get("/api/v1/runs")[1].decode(), "run")
         got = events(server, "going", 1000)  # until the stream ends
@@ -413,7 +413,7 @@ class Live(ServeCase):
         self.assertEqual(server.get("/api/v1/runs/going/page")[0].status, 200)
 
     def test_two_hundred_viewers_and_nothing_is_dropped(self):
-        process = self.start_run("going", steps(120))
+        process = self.start_run("going", fewer(120))
         server = self.serve()
         self.wait_until(lambda: "going" in server.get("/api/v1/runs")[1].decode(), "run")
         with concurrent.futures.ThreadPoolExecutor(200) as pool:
@@ -423,7 +423,7 @@ class Live(ServeCase):
         self.assertEqual(set(ends), {"end"})
         report = json.loads(server.get("/api/v1/runs/going/report.json")[1])
         self.assertEqual(report["recorder"]["dropped"], 0)
-        self.assertEqual(report["steps"]["count"], steps(120))
+        self.assertEqual(report["steps"]["count"], fewer(120))
 
 
 class RunServe(ServeCase):
@@ -452,12 +452,12 @@ class RunServe(ServeCase):
 
     def test_viewers_are_told_of_the_end_and_get_the_last_page(self):
         process = self.run_it(TINYDIFF, "--size", "64", "--guidance", "1", "--steps",
-                              str(steps(60)), "--no-image")
+                              str(fewer(60)), "--no-image")
         got = self.stream()
         self.assertEqual(got[-1], ("end", '{"exit_code":0}'))
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         connection.request("GET", f"/api/v1/runs/it/report.json?token={self.token}")
-        self.assertEqual(json.loads(connection.getresponse().read())["steps"]["count"], steps(60))
+        self.assertEqual(json.loads(connection.getresponse().read())["steps"]["count"], fewer(60))
         connection.close()
         self.assertEqual(process.wait(PATIENCE), 0)
 
