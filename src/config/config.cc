@@ -23,26 +23,11 @@ class Settings {
   explicit Settings(std::string_view file) : file_(file) {}
 
   Status collect(const YamlValue& root, bool inside_profiling = false) {
-    if (root.kind == YamlValue::Kind::null) return Done{};
-    if (root.kind != YamlValue::Kind::map) {
-      return error_at(
-          file_, root.line,
-          fmt::format("expected settings as `name: value`, found {}", config::describe(root)));
-    }
-    for (const YamlEntry& entry : root.entries) {
-      const auto [place, is_new] = lines_.emplace(entry.name, entry.line);
-      if (!is_new) {
-        return error_at(file_, entry.line,
-                        fmt::format("'{}' is given twice; first in line {}",
-                                    config::printable(entry.name), place->second));
-      }
-      if (entry.name == "profiling" && !inside_profiling) {
-        if (const Status done = collect(entry.value, true); !done) return done;
-      } else {
-        entries_.push_back(&entry);
-      }
-    }
-    return Done{};
+    return config::for_each_setting(root, file_, seen_, [&](const YamlEntry& entry) -> Status {
+      if (entry.name == "profiling" && !inside_profiling) return collect(entry.value, true);
+      entries_.push_back(&entry);
+      return Done{};
+    });
   }
 
   Result<Config> build() const {
@@ -62,7 +47,7 @@ class Settings {
 
  private:
   std::string_view file_;
-  std::map<std::string_view, int> lines_;
+  config::NamesSeen seen_;
   std::vector<const YamlEntry*> entries_;
 };
 

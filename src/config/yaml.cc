@@ -171,6 +171,25 @@ Error error_at(std::string_view file, int line, std::string_view what) {
   return {ErrorCode::bad_data, fmt::format("{}:{}: {}", file, line, what)};
 }
 
+Status for_each_setting(const YamlValue& root, std::string_view file, NamesSeen& seen,
+                        const std::function<Status(const YamlEntry&)>& take) {
+  if (root.kind == YamlValue::Kind::null) return Done{};
+  if (root.kind != YamlValue::Kind::map) {
+    return error_at(file, root.line,
+                    fmt::format("expected settings as `name: value`, found {}", describe(root)));
+  }
+  for (const YamlEntry& entry : root.entries) {
+    const auto [place, is_new] = seen.emplace(entry.name, entry.line);
+    if (!is_new) {
+      return error_at(file, entry.line,
+                      fmt::format("'{}' is given twice; first in line {}", printable(entry.name),
+                                  place->second));
+    }
+    if (const Status done = take(entry); !done) return done;
+  }
+  return Done{};
+}
+
 Result<YamlValue> parse_yaml(std::string_view text, std::string_view file) {
   if (text.size() > kMaxYamlBytes) {
     return Error{ErrorCode::bad_data, fmt::format("{}: {} bytes; a settings file has at most {}",

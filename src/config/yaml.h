@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +44,13 @@ std::string printable(std::string_view text, std::size_t limit = 60);
 
 // An Error that begins with `file:line: `.
 Error error_at(std::string_view file, int line, std::string_view what);
+
+// Names that were given, and where: over all maps of a file.
+using NamesSeen = std::map<std::string_view, int>;
+// Calls `take` for each entry of a map of settings, which may be null. An Error for what is no map,
+// and for a name that `seen` has; views into `root`.
+Status for_each_setting(const YamlValue& root, std::string_view file, NamesSeen& seen,
+                        const std::function<Status(const YamlEntry&)>& take);
 
 // Null for an empty document.
 Result<YamlValue> parse_yaml(std::string_view text, std::string_view file);

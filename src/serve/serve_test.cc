@@ -1,5 +1,12 @@
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
 
 #include "serve/alerts.h"
 #include "serve/guard.h"
@@ -90,6 +97,49 @@ TEST(Guard, WhatATokenMayBe) {
 TEST(Guard, TokensAreNotTheSameTwice) {
   EXPECT_EQ(Guard::random_token().size(), 32u);
   EXPECT_NE(Guard::random_token(), Guard::random_token());
+}
+
+// A connection to a server on loopback; its receive buffer is as small as the kernel allows.
+class SmallSocket {
+ public:
+  explicit SmallSocket(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    const int bytes = 1024;
+    ::setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address);
+  }
+  ~SmallSocket() { ::close(fd_); }
+  void send(std::string_view text) {
+    ASSERT_EQ(::write(fd_, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  }
+
+ private:
+  int fd_;
+};
+
+TEST(Http, AReaderThatDoesNotReadIsDroppedNotBufferedFor) {
+  HttpOptions options;
+  options.limits.stream_events = 4;
+  const auto server = HttpServer::start(options, [](const HttpRequest&) {
+    return HttpResponse{.type = "text/event-stream", .stream = "news"};
+  });
+  ASSERT_TRUE(server.ok());
+  const auto until = [&](auto&& condition) {
+    for (int i = 0; i < 3000 && !condition(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return condition();
+  };
+  SmallSocket lazy((*server)->port());
+  lazy.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  ASSERT_TRUE(until([&] { return (*server)->readers("news") == 1; }));
+  // More than the socket's buffers hold, whatever they grow to, and than may wait.
+  for (int i = 0; i < 20; ++i) (*server)->publish("news", "tick", std::string(2 << 20, 'x'));
+  EXPECT_TRUE(until([&] { return (*server)->counts().slow_readers == 1; }));
+  EXPECT_TRUE(until([&] { return (*server)->readers("news") == 0; }));
 }
 
 TEST(Runs, AreFoundByNameOnly) {

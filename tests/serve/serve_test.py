@@ -357,7 +357,7 @@ class Rough(ServeCase):
         self.assertLessEqual(set(codes), {200, 503})
         self.assertIn(200, codes)
 
-    def test_a_reader_that_does_not_read_is_dropped_and_others_are_served(self):
+    def test_beside_a_reader_that_does_not_read_others_are_served(self):
         self.start_run("going", LONG)
         server = self.serve()
         self.wait_until(lambda: "going" in server.get("/api/v1/runs")[1].decode(), "run")

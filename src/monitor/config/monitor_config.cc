@@ -58,22 +58,8 @@ class Reader {
   explicit Reader(std::string_view file) : file_(file) {}
 
   Status read(const YamlValue& root, bool inside = false) {
-    if (root.kind == YamlValue::Kind::null) return Done{};
-    if (root.kind != YamlValue::Kind::map) {
-      return error_at(
-          file_, root.line,
-          fmt::format("expected settings as `name: value`, found {}", config::describe(root)));
-    }
-    for (const YamlEntry& entry : root.entries) {
-      const auto [place, is_new] = lines_.emplace(entry.name, entry.line);
-      if (!is_new) {
-        return error_at(file_, entry.line,
-                        fmt::format("'{}' is given twice; first in line {}",
-                                    config::printable(entry.name), place->second));
-      }
-      if (const Status done = read_entry(entry, inside); !done) return done;
-    }
-    return Done{};
+    return config::for_each_setting(
+        root, file_, seen_, [&](const YamlEntry& entry) { return read_entry(entry, inside); });
   }
 
   MonitorConfig config;
@@ -124,7 +110,7 @@ class Reader {
   }
 
   std::string_view file_;
-  std::map<std::string_view, int> lines_;
+  config::NamesSeen seen_;
 };
 
 }  // namespace

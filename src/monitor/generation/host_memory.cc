@@ -8,50 +8,6 @@
 
 namespace genscope::monitor {
 
-// Keeps the memory of GPUs, and nothing else.
-class GpuBoard final : public Board {
- public:
-  struct Gpu {
-    Entity entity;
-    std::optional<double> used, total;
-  };
-  std::vector<Gpu> gpus;
-
-  std::uint32_t add_entity(const Entity& entity) override {
-    if (entity.kind != EntityKind::gpu) return kNoSeries;
-    for (std::size_t i = 0; i < gpus.size(); ++i) {
-      if (gpus[i].entity.id != entity.id) continue;
-      gpus[i].entity = entity;
-      return static_cast<std::uint32_t>(i);
-    }
-    gpus.push_back({entity, {}, {}});
-    return static_cast<std::uint32_t>(gpus.size() - 1);
-  }
-  // Two series a GPU: used at 2 n, total at 2 n + 1.
-  std::uint32_t add_series(std::uint32_t entity, const Metric& metric, Tier,
-                           std::string_view) override {
-    if (entity >= gpus.size()) return kNoSeries;
-    if (metric.id == "memory_used_bytes") return 2 * entity;
-    if (metric.id == "memory_total_bytes") return 2 * entity + 1;
-    return kNoSeries;
-  }
-  void set(std::uint32_t series, double value) noexcept override { put(series, value); }
-  void set(std::uint32_t series, SampleStatus, const char*) noexcept override { put(series, {}); }
-  void set_all(std::uint32_t entity, SampleStatus, const char*) noexcept override {
-    put(2 * entity, {});
-    put(2 * entity + 1, {});
-  }
-  void event(std::uint32_t, std::string_view, std::string_view) noexcept override {}
-  void set_processes(std::uint32_t, std::span<const ProcessRow>) noexcept override {}
-
- private:
-  void put(std::uint32_t series, std::optional<double> value) noexcept {
-    if (series / 2 >= gpus.size()) return;
-    Gpu& gpu = gpus[series / 2];
-    (series % 2 == 0 ? gpu.used : gpu.total) = value;
-  }
-};
-
 namespace {
 
 void raise(std::optional<double>& peak, std::optional<double> value) noexcept {
@@ -93,10 +49,7 @@ std::size_t visible(std::size_t n) noexcept {
 }  // namespace
 
 HostMemory::HostMemory(const ProbeOptions& options, bool gpu)
-    : options_(options), want_gpu_(gpu), meminfo_(options.proc_root + "/meminfo") {
-  options_.gpu_utilization = options_.gpu_temperature = options_.gpu_power = false;
-  options_.gpu_processes = options_.gpu_counters = false;
-}
+    : options_(memory_only(options)), want_gpu_(gpu), meminfo_(options.proc_root + "/meminfo") {}
 HostMemory::~HostMemory() = default;
 
 std::optional<double> HostMemory::rss_bytes() noexcept {

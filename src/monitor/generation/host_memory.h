@@ -14,6 +14,7 @@
 #include <genscope/probe.h>
 
 #include "base/file_reader.h"
+#include "monitor/memory/gpu_board.h"
 #include "monitor/memory/process_memory.h"
 
 namespace genscope::monitor {
@@ -31,8 +32,6 @@ struct GpuIdentity {
   std::string name, driver;
   std::string absent;  // why there is none; empty if there is one
 };
-
-class GpuBoard;
 
 // Threads: any.
 class HostMemory {

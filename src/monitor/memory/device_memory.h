@@ -9,6 +9,8 @@
 
 #include <genscope/probe.h>
 
+#include "monitor/memory/gpu_board.h"
+
 namespace genscope::monitor {
 
 // Any thread: probes are for one at a time, so readings take turns.
@@ -23,10 +25,9 @@ class DeviceMemory {
   std::optional<std::uint64_t> used_bytes() noexcept;
 
  private:
-  class Cell;
-
   std::mutex mutex_;
-  std::unique_ptr<Cell> cell_;
+  GpuBoard board_;
+  std::size_t place_ = 0;  // of the device on the board
   std::unique_ptr<Probe> probe_;
   std::string reason_;
 };
