@@ -20,6 +20,7 @@
 #include "cli/watch/figures.h"
 #include "cli/watch/gpu_lines.h"
 #include "cli/watch/live_server.h"
+#include "cli/watch/python.h"
 #include "cli/watch/settings.h"
 #include "cli/watch/watcher.h"
 #include "cli/whole.h"
@@ -102,6 +103,11 @@ class RunCommand final : public Command {
     options
         .add("--interval", flags_.interval_ms, "MS", "Milliseconds between two fast readings [100]")
         .range(10, 60'000);
+    options
+        .add("--instrument", instrument_, "LIST",
+             "What to record of Python programs: auto, none, or names with commas; see "
+             "docs/python.md")
+        .split_at(',');
     const Option config =
         options.add("--config", flags_.config, "FILE", "Settings file, see docs/config.md");
     options.add("--preset", flags_.preset, "NAME", "development, production or debugging")
@@ -133,6 +139,7 @@ class RunCommand final : public Command {
                    "nothing to run: genscope run [OPTIONS] -- CMD [ARG...]\n"
                    "See `genscope run --help`."};
     }
+    if (const Status fine = watch::check_instrument(instrument_); !fine) return fine.error();
     flags_.quiet = globals.quiet;
     Result<watch::RunSettings> settings = watch::settings_of(flags_);
     if (!settings) return settings.error();
@@ -143,7 +150,7 @@ class RunCommand final : public Command {
     Result<Place> place = settings_.enabled ? make_place() : Place{};
     if (!place) return place.error();
     return watch_it({file, command_, place->path, settings_.live, settings_.redraw_ns,
-                     globals.color, settings_.skip},
+                     globals.color, settings_.skip, added_environment(*place)},
                     *place, globals);
   }
 
@@ -171,6 +178,11 @@ class RunCommand final : public Command {
       server_->finish(linger_);
     }
     return ending->exit_code;
+  }
+
+  std::vector<std::pair<std::string, std::string>> added_environment(const Place& place) const {
+    if (place.path.empty()) return {};
+    return watch::instrument_environment(instrument_, watch::find_injection());
   }
 
   void start_server(const Place& place) {
@@ -321,7 +333,7 @@ class RunCommand final : public Command {
     }
   }
 
-  std::vector<std::string> command_;
+  std::vector<std::string> command_, instrument_;
   watch::RunFlags flags_;
   watch::RunSettings settings_;
   std::optional<WholeRun> whole_;

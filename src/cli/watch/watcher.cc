@@ -34,7 +34,7 @@ Watcher::Watcher(WatchOptions options) : options_(std::move(options)) {}
 
 std::optional<Ending> Watcher::watch(Telemetry& telemetry, CannotStart& why) {
   telemetry_ = &telemetry;
-  std::vector<std::pair<std::string, std::string>> environment;
+  std::vector<std::pair<std::string, std::string>> environment = options_.environment;
   if (!options_.run_dir.empty()) environment.emplace_back("GENSCOPE_RUN_DIR", options_.run_dir);
   environment.emplace_back("GENSCOPE_SAMPLED", "1");  // its sessions need no probes of their own
   if (!options_.skip.empty()) {

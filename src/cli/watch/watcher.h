@@ -32,6 +32,7 @@ struct WatchOptions {
   std::int64_t redraw_ns = 250'000'000;
   std::string color = "auto";
   std::string skip;  // spans that the command's sessions leave out, added to $GENSCOPE_SKIP
+  std::vector<std::pair<std::string, std::string>> environment;  // to add to the command's
 };
 
 class Watcher {

@@ -1,0 +1,141 @@
+#include "open_spans.h"
+
+#include <memory>
+#include <new>
+
+namespace genscope::python {
+
+PyObject* g_running_loop = nullptr;
+
+namespace {
+
+// ContextVar whose value is the id of the innermost open span of the task, or absent.
+PyObject* g_context = nullptr;
+PyObject* g_get = nullptr;  // bound methods of it
+PyObject* g_set = nullptr;
+
+// Keeps an exception that is on its way apart from what we call.
+class Aside {
+ public:
+  Aside() noexcept { PyErr_Fetch(&type_, &value_, &trace_); }
+  ~Aside() { PyErr_Restore(type_, value_, trace_); }
+
+ private:
+  PyObject *type_ = nullptr, *value_ = nullptr, *trace_ = nullptr;
+};
+
+}  // namespace
+
+namespace internal_stack {
+
+thread_local Stack* t_stack = nullptr;
+
+Stack* make_stack() noexcept {
+  struct Owner {
+    std::unique_ptr<Stack> stack;
+    ~Owner() { t_stack = nullptr; }
+  };
+  thread_local Owner t_owner;
+  t_owner.stack.reset(new (std::nothrow) Stack);
+  return t_stack = t_owner.stack.get();
+}
+
+}  // namespace internal_stack
+
+using internal_stack::Stack;
+using internal_stack::t_stack;
+
+void forget(std::uint64_t id) noexcept {
+  Stack* const stack = t_stack;
+  if (stack == nullptr || stack->depth == 0) return;
+  std::uint32_t at = stack->depth < Stack::kSize ? stack->depth : Stack::kSize;
+  while (at > 0 && stack->ids[at - 1] != id) --at;
+  if (at == 0) return;  // of another thread, or too deep to be listed
+  const std::uint32_t last = stack->depth < Stack::kSize ? stack->depth : Stack::kSize;
+  for (std::uint32_t i = at; i < last; ++i) stack->ids[i - 1] = stack->ids[i];
+  stack->depth--;
+}
+
+bool loop_is_running() noexcept {
+  if (g_running_loop == nullptr) [[likely]]
+    return false;
+  const Ref loop(PyObject_CallNoArgs(g_running_loop));
+  if (!loop) PyErr_Clear();
+  return loop && loop.get() != Py_None;
+}
+
+std::uint64_t current_in_task() noexcept {
+  if (g_get == nullptr) return 0;
+  const Ref value(PyObject_CallNoArgs(g_get));
+  if (!value) PyErr_Clear();
+  if (!value || value.get() == Py_None) return 0;
+  const std::uint64_t id = PyLong_AsUnsignedLongLong(value.get());
+  if (PyErr_Occurred() != nullptr) PyErr_Clear();
+  return id;
+}
+
+std::uint64_t current() noexcept {
+  if (loop_is_running()) {
+    if (const std::uint64_t id = current_in_task(); id != 0) return id;
+  }
+  const Stack* const stack = t_stack;
+  if (stack == nullptr || stack->depth == 0) return 0;
+  const std::uint32_t top = stack->depth < Stack::kSize ? stack->depth : Stack::kSize;
+  return stack->ids[top - 1];
+}
+
+Opened open_in_task(SpanKind kind, std::string_view name) noexcept {
+  Opened opened;
+  const std::uint64_t parent = current();
+  opened.id = begin(kind, name, {.parent = Handle(parent)}).id();
+  if (opened.id == 0) return opened;
+  opened.before = PyObject_CallNoArgs(g_get);
+  const Ref id(PyLong_FromUnsignedLongLong(opened.id));
+  const Ref token(id ? PyObject_CallFunctionObjArgs(g_set, id.get(), nullptr) : nullptr);
+  PyErr_Clear();
+  return opened;
+}
+
+void close_in_task(Opened& opened, bool failed) noexcept {
+  failed ? end_failed(Handle(opened.id)) : end(Handle(opened.id));
+  // Another context than that of open_in_task (an async generator that is closed by the loop) has
+  // another innermost span: it stays.
+  const Aside aside;
+  if (opened.before != nullptr && current_in_task() == opened.id) {
+    const Ref token(PyObject_CallFunctionObjArgs(g_set, opened.before, nullptr));
+    if (!token) PyErr_Clear();
+  }
+  Py_CLEAR(opened.before);
+  opened.id = 0;
+}
+
+namespace {
+
+PyObject* watch_asyncio(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2) {
+    PyErr_SetString(PyExc_TypeError, "watch_asyncio(running_loop, context_variable)");
+    return nullptr;
+  }
+  Ref get(PyObject_GetAttrString(args[1], "get"));
+  Ref set(PyObject_GetAttrString(args[1], "set"));
+  if (!get || !set) return nullptr;
+  Py_INCREF(args[0]);
+  Py_INCREF(args[1]);
+  g_context = args[1];
+  g_get = get.release();
+  g_set = set.release();
+  g_running_loop = args[0];
+  return none();
+}
+
+PyMethodDef functions[] = {
+    {"watch_asyncio", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(watch_asyncio)),
+     METH_FASTCALL, "From now on, ask whether an event loop runs."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+bool add_open_spans(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
+
+}  // namespace genscope::python

@@ -1,0 +1,74 @@
+// CPython's API, and the few helpers with which the extension is written.
+//
+// Limited API of 3.10 (set by CMake) except on free-threaded builds, which have none yet.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <string_view>
+#include <utility>
+
+#include <genscope/error.h>
+
+namespace genscope::python {
+
+// An owned reference.
+class Ref {
+ public:
+  Ref() = default;
+  explicit Ref(PyObject* owned) noexcept : object_(owned) {}
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref& operator=(Ref&& other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() { Py_XDECREF(object_); }
+  PyObject* get() const noexcept { return object_; }
+  PyObject* release() noexcept { return std::exchange(object_, nullptr); }
+  explicit operator bool() const noexcept { return object_ != nullptr; }
+
+ private:
+  PyObject* object_ = nullptr;
+};
+
+inline PyObject* none() noexcept {
+  Py_INCREF(Py_None);
+  return Py_None;
+}
+
+// The text of a str; false with an exception for anything else. Valid while `object` is.
+inline bool text_of(PyObject* object, std::string_view& text) noexcept {
+  Py_ssize_t size = 0;
+  const char* const data = PyUnicode_AsUTF8AndSize(object, &size);
+  if (data == nullptr) return false;
+  text = {data, static_cast<std::size_t>(size)};
+  return true;
+}
+
+inline PyObject* to_str(std::string_view text) noexcept {
+  return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+}
+
+// Raises what an Error says: ValueError, FileNotFoundError, OSError.
+PyObject* raise(const Error& error) noexcept;
+
+// Lets other Python threads run while it lives; nothing of Python's may be touched meanwhile.
+class WithoutGil {
+ public:
+  WithoutGil() noexcept : state_(PyEval_SaveThread()) {}
+  ~WithoutGil() { PyEval_RestoreThread(state_); }
+  WithoutGil(const WithoutGil&) = delete;
+  WithoutGil& operator=(const WithoutGil&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+// Each file's part of the module; false with an exception set.
+bool add_spans(PyObject* module);
+bool add_recording(PyObject* module);
+bool add_session(PyObject* module);
+bool add_reading(PyObject* module);
+
+}  // namespace genscope::python
