@@ -34,12 +34,15 @@ def _genscope_start():
         if os.environ.get("GENSCOPE_DEBUG"):
             print(f"genscope: Python is not instrumented: {error!r}", file=sys.stderr)
     # The user's own, if there is one further down the path.
-    sys.modules.pop("sitecustomize", None)
+    ours = sys.modules.pop("sitecustomize", None)
     try:
         import sitecustomize  # noqa: F401
     except ImportError as error:
         if error.name != "sitecustomize":
             raise
+    finally:
+        if ours is not None:  # import looks for the name when ours is done
+            sys.modules.setdefault("sitecustomize", ours)
 
 
 _genscope_start()
