@@ -19,7 +19,8 @@ static PyMethodDef methods[] = {
 };
 static PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, NULL}};
 static PyType_Spec spec = {"floor.Empty", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT, slots};
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "floor", NULL, -1, NULL, NULL, NULL, NULL, NULL};
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "floor", NULL, -1, NULL, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit_floor(void) {
   PyObject* module = PyModule_Create(&definition);

@@ -42,7 +42,8 @@ int run_module(PyObject* module) {
     return -1;
   }
   const bool fine = add_spans(module) && add_recording(module) && add_session(module) &&
-                    add_reading(module) &&
+                    add_reading(module) && add_columns(module) && add_arrow(module) &&
+                    add_models(module) &&
                     PyModule_AddStringConstant(module, "VERSION", GENSCOPE_VERSION_STRING) == 0;
   return fine ? 0 : -1;
 }

@@ -70,5 +70,8 @@ bool add_spans(PyObject* module);
 bool add_recording(PyObject* module);
 bool add_session(PyObject* module);
 bool add_reading(PyObject* module);
+bool add_columns(PyObject* module);
+bool add_arrow(PyObject* module);
+bool add_models(PyObject* module);
 
 }  // namespace genscope::python
