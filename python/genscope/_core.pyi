@@ -1,9 +1,10 @@
-from typing import Any, Callable, Iterable, Optional, Union
+from typing import Any, Callable, Iterable, Optional, Union, final
 from types import TracebackType
 
 VERSION: str
 _Value = Union[bool, int, float, str, None, object]
 
+@final
 class Span:
     @property
     def name(self) -> str: ...
@@ -17,11 +18,11 @@ class Span:
     def arg(self, key: str, value: _Value, /) -> None: ...
 
 class Session:
-    def __init__(self, name: str, *, out: str = ..., run_dir: str = ..., buffer_bytes: int = ...,
-                 max_trace_bytes: int = ..., keep_newest: bool = ..., pack: bool = ...,
-                 os_clock: bool = ..., quiet: bool = ..., span: bool = ...,
-                 skip: Optional[Iterable[str]] = ..., probes: Optional[Iterable[str]] = ...,
-                 probe_interval_seconds: float = ...) -> None: ...
+    def __new__(cls, name: str, *, out: str = ..., run_dir: str = ..., buffer_bytes: int = ...,
+                max_trace_bytes: int = ..., keep_newest: bool = ..., pack: bool = ...,
+                os_clock: bool = ..., quiet: bool = ..., span: bool = ...,
+                skip: Optional[Iterable[str]] = ..., probes: Optional[Iterable[str]] = ...,
+                probe_interval_seconds: float = ...) -> "Session": ...
     @property
     def active(self) -> bool: ...
     @property
