@@ -19,7 +19,7 @@ TEST(Instrument, OneRowForEachThatSaysTheSame) {
   add_event(one, "config", 7, {{"target", "not one"}});
   add_event(two, "instrument", 5, {{"status", "hooked"}, {"target", "diffusers"}});
   add_event(two, "instrument", 6, {{"status", "hooked"}});  // of nothing
-  Run run;
+  genscope::Run run;
   run.traces = {one.trace(), two.trace()};
   const std::vector<InstrumentRow> rows = instrument_table(run);
   ASSERT_EQ(rows.size(), 2U);
