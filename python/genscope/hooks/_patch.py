@@ -13,25 +13,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 from typing import Any, Callable, Optional
 
+from ._dynamo import compiling_check, set_eval_frame_of_torch, skip_frame
 from ._report import problem
 
 Begin = Callable[[Any, tuple, dict], Any]
 End = Callable[[Any, Any, Any, Optional[BaseException]], None]
 _MARK = "__genscope_wrapped__"
-
-
-def never_compiling() -> bool:
-    return False
-
-
-def compiling_check() -> Callable[[], bool]:
-    """torch.compiler.is_compiling where torch is imported; call it in wrappers of what torch.compile
-    may trace: dynamo takes it for the constant True and sees the original alone."""
-    torch = sys.modules.get("torch")
-    return getattr(getattr(torch, "compiler", None), "is_compiling", never_compiling)
 
 
 def is_wrapped(function: Any) -> bool:
@@ -47,7 +36,7 @@ def _found(owner: Any, name: str) -> "tuple[Any, bool]":
 
 
 def wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]],
-         target: str = "") -> bool:
+         target: str = "", traced: bool = False) -> bool:
     """Sets `owner.name`, of a class or module, to make(original), once. False, with problem() under
     the name `target`, if there is nothing to wrap or it cannot be changed.
 
@@ -68,6 +57,9 @@ def wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..
     original = function if own or kind is not None else _inherited(owner, name, function)
     try:
         made = _dressed(make(original), function)
+        if traced:
+            for ours in {original, made} - {function}:
+                skip_frame(ours.__code__)
         setattr(owner, name, kind(made) if kind is not None else made)
     except (AttributeError, TypeError) as error:
         problem(target, f"its {name} cannot be replaced: {error}")
@@ -113,9 +105,10 @@ def around(owner: Any, name: str, begin: Begin, end: End, target: str = "",
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.iscoroutinefunction(original):
             return _around_coroutine(original, begin, end, label)
-        return _around_call(original, begin, end, label,
-                            compiling_check() if traced else never_compiling)
-    return wrap(owner, name, make, target)
+        if traced:
+            return _around_traced(original, begin, end, label)
+        return _around_call(original, begin, end, label)
+    return wrap(owner, name, make, target, traced)
 
 
 def _begun(begin: Begin, label: str, args: tuple, kwargs: dict) -> Any:
@@ -134,10 +127,8 @@ def _ended(end: End, label: str, token: Any, args: tuple, result: Any,
         problem(label, f"at its end: {ours!r}")
 
 
-def _around_call(original, begin, end, label, compiling):
+def _around_call(original, begin, end, label):
     def call(*args, **kwargs):
-        if compiling():
-            return original(*args, **kwargs)
         token = _begun(begin, label, args, kwargs)
         if token is None:
             return original(*args, **kwargs)
@@ -147,6 +138,38 @@ def _around_call(original, begin, end, label, compiling):
             _ended(end, label, token, args, None, error)
             raise
         _ended(end, label, token, args, result, None)
+        return result
+    return call
+
+
+def _around_traced(original, begin, end, label):
+    """As _around_call, for what torch.compile may meet: dynamo sees the original alone."""
+    compiling, set_eval_frame = compiling_check(), set_eval_frame_of_torch()
+
+    def call(*args, **kwargs):
+        if compiling():
+            return original(*args, **kwargs)
+        compiler = set_eval_frame(None)
+        try:
+            token = _begun(begin, label, args, kwargs)
+        finally:
+            set_eval_frame(compiler)
+        if token is None:
+            return original(*args, **kwargs)
+        try:
+            result = original(*args, **kwargs)
+        except BaseException as error:
+            set_eval_frame(None)
+            try:
+                _ended(end, label, token, args, None, error)
+            finally:
+                set_eval_frame(compiler)
+            raise
+        set_eval_frame(None)
+        try:
+            _ended(end, label, token, args, result, None)
+        finally:
+            set_eval_frame(compiler)
         return result
     return call
 
