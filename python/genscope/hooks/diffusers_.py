@@ -37,6 +37,12 @@ def _pipelines_are_there(module: ModuleType) -> None:
     wrap_loaders(base)
     if wrap(base, "register_modules", _see_pipeline, "diffusers.DiffusionPipeline"):
         done("diffusers")
+        for kind in _below(base):  # made before this hook was installed
+            wrap_pipeline(kind)
+
+
+def _below(base: type) -> "list[type]":
+    return [each for kind in base.__subclasses__() for each in (kind, *_below(kind))]
 
 
 def _models_are_there(module: ModuleType) -> None:
@@ -58,6 +64,8 @@ def _see_pipeline(original: Any) -> Any:
 
 def wrap_pipeline(kind: type) -> None:
     """Wraps a pipeline class, once. Never raises."""
+    if kind in _known:
+        return
     _known.add(kind)
     target = f"diffusers.{kind.__name__}"
     try:

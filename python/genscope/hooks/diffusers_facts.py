@@ -1,6 +1,6 @@
 """Facts for the advice, read at the begin of a pipeline call and told as the event `config`.
 
-Only what changed since the pipeline's last call is told. The analysis takes the first value of each:
+Only what changed since the last call is told. The analysis takes the first value of each:
 what is known at the end only (changes of LoRAs, graphs that were compiled) is told at exit.
 """
 from __future__ import annotations
@@ -19,6 +19,7 @@ from .diffusers_models import (architecture, config_value, device_of, quantisati
 
 _parameters: "dict[type, tuple[list[str], dict[str, Any]]]" = {}
 _told: "dict[str, Any]" = {}
+_session = 0
 _calls = 0
 _grad_seen: Optional[bool] = None
 _DISTILLED = ("turbo", "lightning", "schnell", "lcm", "hyper-sd", "hyper_sd", "distill")
@@ -56,6 +57,11 @@ def tell(pipeline: Any, parts: "dict[str, Any]", args: tuple, kwargs: dict) -> "
 
 
 def _tell(facts: "dict[str, Any]") -> None:
+    global _session
+    session = _core.stats()["sessions"]
+    if session != _session:  # another run, which knows nothing yet
+        _session = session
+        _told.clear()
     news = {key: value for key, value in facts.items()
             if value is not None and _told.get(key, _told) != value}
     if news:
