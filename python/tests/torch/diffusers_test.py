@@ -399,7 +399,7 @@ class Offload(RecordedCase):
         for name, apply in (("model", lambda m: cpu_offload_with_hook(m, "cpu")),
                             ("sequential", lambda m: cpu_offload(m, "cpu"))):
             pipe, arguments = tiny.flux(2)
-            apply(pipe.transformer)
+            apply(pipe.transformer), apply(pipe.vae)
             run = self.record(lambda: tiny.run(pipe, arguments))
             self.assert_facts(run, [f'set.offload == "{name}"'])
             self.assertEqual(len(run.of("forward", "transformer")), 2)
