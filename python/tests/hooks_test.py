@@ -12,6 +12,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import duck_pipeline
+import genscope
 
 GENSCOPE = os.environ["GENSCOPE_BIN"]
 GENERATE = "from diffusers import duck\npipe = duck.pipeline()\npipe('a cat')\n"
@@ -265,14 +266,16 @@ class Survival(Case):
                 self.assertEqual(len(self.names("step")), 12)
 
     def test_subinterpreters_are_refused(self):
-        done = self.run_script(textwrap.dedent("""
+        package = os.path.dirname(os.path.dirname(genscope.__file__))
+        done = self.run_script(textwrap.dedent(f"""
             try:
                 import _xxsubinterpreters as interpreters
             except ImportError:
                 import _interpreters as interpreters
             other = interpreters.create()
             try:
-                problem = interpreters.run_string(other, "import genscope")
+                problem = interpreters.run_string(
+                    other, "import sys; sys.path.insert(0, {package!r}); import genscope")
             except Exception as error:
                 problem = error
             print("refused" if "ImportError" in repr(problem) else problem)

@@ -105,7 +105,10 @@ def _backend(torch: Any) -> Optional[str]:
 
 
 def _autocast(torch: Any) -> bool:
-    return torch.is_autocast_enabled() or torch.is_autocast_cpu_enabled()
+    try:
+        return torch.is_autocast_enabled("cuda") or torch.is_autocast_enabled("cpu")
+    except TypeError:  # before torch 2.4
+        return torch.is_autocast_enabled() or torch.is_autocast_cpu_enabled()
 
 
 _READERS: "dict[str, Callable[[Any], Any]]" = {
