@@ -6,6 +6,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <atomic>
 #include <string_view>
 #include <utility>
 
@@ -64,6 +65,9 @@ class WithoutGil {
  private:
   PyThreadState* state_;
 };
+
+// Sessions that were opened in this process.
+extern std::atomic<unsigned long long> g_sessions;
 
 // Each file's part of the module; false with an exception set.
 bool add_spans(PyObject* module);
