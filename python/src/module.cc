@@ -44,6 +44,7 @@ int run_module(PyObject* module) {
   const bool fine = add_spans(module) && add_recording(module) && add_session(module) &&
                     add_reading(module) && add_columns(module) && add_arrow(module) &&
                     add_models(module) &&
+                    add_reading(module) && add_request_monitor(module) &&
                     PyModule_AddStringConstant(module, "VERSION", GENSCOPE_VERSION_STRING) == 0;
   return fine ? 0 : -1;
 }

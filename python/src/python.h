@@ -77,5 +77,6 @@ bool add_reading(PyObject* module);
 bool add_columns(PyObject* module);
 bool add_arrow(PyObject* module);
 bool add_models(PyObject* module);
+bool add_request_monitor(PyObject* module);
 
 }  // namespace genscope::python

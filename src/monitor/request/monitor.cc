@@ -45,6 +45,12 @@ void ServedRequest::started() noexcept {
   if (state_ != nullptr) hub_->started(*state_);
 }
 
+void ServedRequest::waited(double seconds) noexcept {
+  if (state_ == nullptr || !(seconds >= 0)) return;
+  state_->record.queue_seconds = seconds;
+  state_->span.arg("queue_seconds", seconds);
+}
+
 void ServedRequest::first_byte() noexcept {
   if (state_ == nullptr || state_->record.first_byte_seconds) return;
   state_->record.first_byte_seconds = hub_->ticks.seconds(hub_->ticks.now() - state_->begin);
