@@ -70,5 +70,6 @@ bool add_spans(PyObject* module);
 bool add_recording(PyObject* module);
 bool add_session(PyObject* module);
 bool add_reading(PyObject* module);
+bool add_monitors(PyObject* module);
 
 }  // namespace genscope::python
