@@ -23,13 +23,17 @@ struct Running {
   std::unique_ptr<Generation> detached;
   std::thread::id thread;
   std::uint64_t span = 0;
+  Opened in_task;
 
   Generation* get() const noexcept {
     return scoped != nullptr ? scoped.get() : detached.get();
   }
   ~Running() {
+    Py_CLEAR(in_task.before);
     // The list of what is open is its thread's: another thread leaves it alone.
-    if (scoped != nullptr && thread != std::this_thread::get_id()) static_cast<void>(scoped.release());
+    if (scoped != nullptr && thread != std::this_thread::get_id()) {
+      static_cast<void>(scoped.release());
+    }
   }
 };
 using RunningObject = Holder<Running>;
@@ -163,7 +167,11 @@ PyObject* monitor_start(PyObject* self, PyObject* args, PyObject* keywords) {
     }
     running.span = running.get()->span_id();
   }
-  if (!task && running.span != 0) push(running.span);
+  if (task) {
+    running.in_task = enter_in_task(running.span);
+  } else if (running.span != 0) {
+    push(running.span);
+  }
   return object;
 }
 
@@ -200,7 +208,11 @@ PyObject* running_finish(PyObject* self, PyObject* args) {
   Running& running = RunningObject::of(self);
   Generation* const of = running.get();
   if (of == nullptr || !of->running()) return none();
-  if (running.span != 0) pop(running.span);
+  if (running.in_task.id != 0) {
+    leave_in_task(running.in_task);
+  } else if (running.span != 0) {
+    pop(running.span);
+  }
   std::string json;
   {
     const std::string why = reason != nullptr ? reason : "";

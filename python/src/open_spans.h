@@ -62,6 +62,9 @@ std::uint64_t current() noexcept;
 // A span of a task: detached, below current(), and itself current until closed.
 Opened open_in_task(SpanKind kind, std::string_view name) noexcept;
 void close_in_task(Opened& opened, bool failed) noexcept;
+// The same for a span that another one begins and ends.
+Opened enter_in_task(std::uint64_t id) noexcept;
+void leave_in_task(Opened& opened) noexcept;
 // Of the calling task, 0 if none.
 std::uint64_t current_in_task() noexcept;
 

@@ -29,7 +29,10 @@ class PipelineOptimizer:
         """Each setting with its reason and source, and advice that is void today."""
         gpu = gpu or self._configured("gpu")
         model = model or self._configured("model")
-        return json.loads(_core.pipeline_settings(architecture, gpu, model))
+        try:
+            return json.loads(_core.pipeline_settings(architecture, gpu, model))
+        except FileNotFoundError as error:  # a name that no table has
+            raise ValueError(str(error)) from None
 
     def configure_generation_settings(self, architecture: str) -> "dict[str, Any]":
         """Keywords for the pipeline's call: `pipeline(**settings)`."""
