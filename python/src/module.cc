@@ -45,6 +45,7 @@ int run_module(PyObject* module) {
                     add_reading(module) && add_columns(module) && add_arrow(module) &&
                     add_models(module) &&
                     add_reading(module) && add_request_monitor(module) &&
+                    add_reading(module) && add_monitors(module) &&
                     PyModule_AddStringConstant(module, "VERSION", GENSCOPE_VERSION_STRING) == 0;
   return fine ? 0 : -1;
 }

@@ -90,10 +90,14 @@ std::uint64_t current() noexcept {
 }
 
 Opened open_in_task(SpanKind kind, std::string_view name) noexcept {
-  Opened opened;
   const std::uint64_t parent = current();
-  opened.id = begin(kind, name, {.parent = Handle(parent)}).id();
-  if (opened.id == 0) return opened;
+  return enter_in_task(begin(kind, name, {.parent = Handle(parent)}).id());
+}
+
+Opened enter_in_task(std::uint64_t span) noexcept {
+  Opened opened;
+  opened.id = span;
+  if (span == 0) return opened;
   opened.before = PyObject_CallNoArgs(g_get);
   const Ref id(PyLong_FromUnsignedLongLong(opened.id));
   const Ref token(id ? PyObject_CallFunctionObjArgs(g_set, id.get(), nullptr) : nullptr);
@@ -103,6 +107,10 @@ Opened open_in_task(SpanKind kind, std::string_view name) noexcept {
 
 void close_in_task(Opened& opened, bool failed) noexcept {
   failed ? end_failed(Handle(opened.id)) : end(Handle(opened.id));
+  leave_in_task(opened);
+}
+
+void leave_in_task(Opened& opened) noexcept {
   // Another context than that of open_in_task (an async generator that is closed by the loop) has
   // another innermost span: it stays.
   const Aside aside;

@@ -68,6 +68,9 @@ void close_in_task(Opened& opened, bool failed) noexcept;
 // Opened without an id for a span that was not kept.
 void keep(const Opened& opened) noexcept;
 Opened take_kept(std::uint64_t id) noexcept;
+// The same for a span that another one begins and ends.
+Opened enter_in_task(std::uint64_t id) noexcept;
+void leave_in_task(Opened& opened) noexcept;
 // Of the calling task, 0 if none.
 std::uint64_t current_in_task() noexcept;
 

@@ -78,5 +78,6 @@ bool add_columns(PyObject* module);
 bool add_arrow(PyObject* module);
 bool add_models(PyObject* module);
 bool add_request_monitor(PyObject* module);
+bool add_monitors(PyObject* module);
 
 }  // namespace genscope::python
