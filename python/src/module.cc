@@ -42,7 +42,7 @@ int run_module(PyObject* module) {
     return -1;
   }
   const bool fine = add_spans(module) && add_recording(module) && add_session(module) &&
-                    add_reading(module) &&
+                    add_reading(module) && add_device(module) &&
                     PyModule_AddStringConstant(module, "VERSION", GENSCOPE_VERSION_STRING) == 0;
   return fine ? 0 : -1;
 }

@@ -70,5 +70,9 @@ bool add_spans(PyObject* module);
 bool add_recording(PyObject* module);
 bool add_session(PyObject* module);
 bool add_reading(PyObject* module);
+bool add_device(PyObject* module);
+
+// Takes the device time that is known by now. Before a trace is closed, without the GIL.
+void settle_device_time() noexcept;
 
 }  // namespace genscope::python
