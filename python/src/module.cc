@@ -46,6 +46,7 @@ int run_module(PyObject* module) {
                     add_models(module) &&
                     add_reading(module) && add_request_monitor(module) &&
                     add_reading(module) && add_monitors(module) &&
+                    add_reading(module) && add_device(module) &&
                     PyModule_AddStringConstant(module, "VERSION", GENSCOPE_VERSION_STRING) == 0;
   return fine ? 0 : -1;
 }

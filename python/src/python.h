@@ -79,5 +79,9 @@ bool add_arrow(PyObject* module);
 bool add_models(PyObject* module);
 bool add_request_monitor(PyObject* module);
 bool add_monitors(PyObject* module);
+bool add_device(PyObject* module);
+
+// Takes the device time that is known by now. Before a trace is closed, without the GIL.
+void settle_device_time() noexcept;
 
 }  // namespace genscope::python

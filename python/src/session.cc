@@ -84,6 +84,7 @@ PyObject* session_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
 void close(SessionObject* self) {
   if (!self->session) return;
   const WithoutGil released;
+  settle_device_time();
   self->session->close();
 }
 
