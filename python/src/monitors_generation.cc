@@ -25,9 +25,7 @@ struct Running {
   std::uint64_t span = 0;
   Opened in_task;
 
-  Generation* get() const noexcept {
-    return scoped != nullptr ? scoped.get() : detached.get();
-  }
+  Generation* get() const noexcept { return scoped != nullptr ? scoped.get() : detached.get(); }
   ~Running() {
     Py_CLEAR(in_task.before);
     // The list of what is open is its thread's: another thread leaves it alone.
@@ -70,9 +68,8 @@ bool facts_of_dict(PyObject* dict, std::shared_ptr<const Facts>& facts) {
   return PyErr_Occurred() == nullptr;
 }
 
-const char* setting_names[] = {"model_name", "architecture_type", "num_steps",   "width",
-                               "height",     "batch_size",        "torch_dtype", "device",
-                               "facts",      nullptr};
+const char* setting_names[] = {"model_name", "architecture_type", "num_steps", "width", "height",
+                               "batch_size", "torch_dtype",       "device",    "facts", nullptr};
 
 bool settings_of(PyObject* args, PyObject* keywords, GenerationSettings& settings) {
   const char *model = "", *architecture = "", *dtype = "", *device = "";
@@ -118,9 +115,9 @@ void drop(PyObject* object) {
 }
 
 PyObject* monitor_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"low",         "high",         "model_path",
-                                "history",     "step_history", "warn_from_step",
-                                "gpu_memory",  "on_warning",   nullptr};
+  static const char* names[] = {"low",        "high",         "model_path",
+                                "history",    "step_history", "warn_from_step",
+                                "gpu_memory", "on_warning",   nullptr};
   GenerationMonitorOptions options;
   const char* path = "";
   unsigned long long history = options.history, steps = options.step_history, from = 3;
@@ -232,9 +229,8 @@ PyObject* monitor_load(PyObject* self, PyObject* args) {
   PyObject* const object = LoadObject::make(g_load);
   if (object == nullptr) return nullptr;
   GenerationMonitor& monitor = MonitorObject::of(self);
-  LoadObject::of(object).scope.reset(setup != 0
-                                         ? new LoadScope(monitor.track_pipeline_setup(name))
-                                         : new LoadScope(monitor.track_model_load(name)));
+  LoadObject::of(object).scope.reset(setup != 0 ? new LoadScope(monitor.track_pipeline_setup(name))
+                                                : new LoadScope(monitor.track_model_load(name)));
   return object;
 }
 PyObject* load_end(PyObject* self, PyObject* args) {

@@ -126,8 +126,7 @@ template <ServedRequest (RequestMonitor::*kOpen)(std::string_view)>
 PyObject* monitor_open(PyObject* self, PyObject* route) {
   std::string_view text;
   if (!text_of(route, text)) return nullptr;
-  return hold(g_served,
-              std::make_unique<ServedRequest>((held<RequestMonitor>(self).*kOpen)(text)));
+  return hold(g_served, std::make_unique<ServedRequest>((held<RequestMonitor>(self).*kOpen)(text)));
 }
 PyObject* monitor_stats(PyObject* self, PyObject*) {
   return to_str(to_json(held<RequestMonitor>(self).stats()));
