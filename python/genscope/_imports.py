@@ -18,6 +18,7 @@ Then = Callable[[ModuleType], None]
 Report = Callable[[str, BaseException], None]
 
 _waiting: "dict[str, list[tuple[Then, Optional[Report]]]]" = {}
+_timed: "set[str]" = set()
 _busy = threading.local()
 
 
@@ -51,11 +52,11 @@ class _Loader(importlib.abc.Loader):
         module.__loader__ = self._inner
         if module.__spec__ is not None:
             module.__spec__.loader = self._inner
-        if "." in module.__name__:
-            self._inner.exec_module(module)
-        else:  # a whole library: seconds of a program's start
+        if module.__name__ in _timed:
             with _core.span("import " + module.__name__):
                 self._inner.exec_module(module)
+        else:
+            self._inner.exec_module(module)
         _run(module)
 
 
@@ -88,3 +89,10 @@ def when_imported(name: str, then: Then, report: Optional[Report] = None) -> Non
     _waiting.setdefault(name, []).append((then, report))
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
+
+
+def time_import(name: str) -> None:
+    """Makes the import of `name` a span, "import <name>", unless it is imported already."""
+    if name not in sys.modules:
+        _timed.add(name)
+        when_imported(name, lambda module: None)

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import importlib
 import os
-import sys
 from typing import Optional, Sequence
 
-from .._imports import when_imported
+from .._imports import time_import
 from ._report import done, problem
 
 # Name for --instrument -> module here. Each has install() and registers with when_imported().
@@ -49,8 +48,7 @@ def parse(text: str) -> "list[str]":
 def install(names: Optional[Sequence[str]] = None) -> None:
     """Installs the hooks of these names, of all without any. Never raises."""
     for library in LIBRARIES if names is None or names else ():
-        if library not in sys.modules:
-            when_imported(library, lambda module: None)
+        time_import(library)
     for name in (list(HOOKS) if names is None else names):
         if name in _installed:
             continue
