@@ -2,11 +2,14 @@
 # Variables: JOBS (parallel compilers), FUZZ_SECONDS (per fuzzer), GENSCOPE_SKIP_SETUP=1.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-torch wheel bench-python web web-e2e bench-web dev asan tsan release bench fuzz format check check-fast docs clean
+.PHONY: help setup demo test test-torch wheel bench-python web web-e2e bench-web dev asan asan-python tsan release bench fuzz format check check-fast docs clean
 
 JOBS ?= $(shell nproc)
 # Without this, ccache does not cache what uses a precompiled header.
 export CCACHE_SLOPPINESS := pch_defines,time_macros
+# Another checkout finds what this one compiled.
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
 FUZZ_SECONDS ?= 300
 # g++ 12's tsan cannot place its shadow when the kernel randomizes addresses widely.
 NO_ASLR := $(shell setarch -R true 2>/dev/null && echo setarch -R)
@@ -59,6 +62,17 @@ dev: setup ## build and test, the daily way
 asan: setup ## build and test under AddressSanitizer and UBSan
 	$(call build,asan)
 	ctest --preset asan
+
+# pymalloc would hide what is wrong with an object's memory; leaks of the interpreter are its own.
+asan-python: setup ## the tests of the Python package with the extension under AddressSanitizer and UBSan
+	$(call build,asan,genscope_python)
+	$(call build,asan,genscope_cli)
+	@set -e; for test in python/tests/*_test.py; do \
+	  case $$test in *wheel_test.py|*memory_test.py) continue;; esac; echo "== $$test"; \
+	  LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" PYTHONMALLOC=malloc \
+	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/asan/python GENSCOPE_BIN=$(CURDIR)/build/asan/bin/genscope \
+	  python3 $$test; \
+	done
 
 tsan: setup ## build and test under ThreadSanitizer
 	$(call build,tsan)
