@@ -5,6 +5,7 @@ import hashlib
 from typing import Any, Callable, Optional
 
 from .. import _core
+from ._dynamo import compiling_check
 from ._patch import around, wrap
 from ._report import problem
 from .diffusers_calls import Call, close_stage, current, open_stage
@@ -80,8 +81,10 @@ def _wrap_denoiser(kind: type) -> None:
 
 
 def _note_pass(original: Callable[..., Any]) -> Callable[..., Any]:
+    compiling = compiling_check()
+
     def cache_context(self, name, *args, **kwargs):
-        call = current()
+        call = None if compiling() else current()
         if call is not None and isinstance(name, str):
             call.pass_name = name
         return original(self, name, *args, **kwargs)
@@ -212,7 +215,7 @@ def wrap_encoders(kind: type) -> None:
         around(kind, method,
                lambda self, args, kwargs: open_stage("text_encode",
                                                      prompt=_prompt_key(args, kwargs)),
-               close_stage)
+               close_stage, traced=True)
     if hasattr(kind, "encode_image"):
         around(kind, "encode_image",
                lambda self, args, kwargs: open_stage("image_encode"), close_stage)
