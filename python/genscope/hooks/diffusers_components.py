@@ -13,6 +13,7 @@ from .diffusers_calls import Call, close_stage, current, open_stage
 _DENOISERS = {"unet", "transformer", "prior", "decoder", "denoiser", "dit", "super_res_first",
               "super_res_last", "image_unet"}
 _AUTOENCODERS = {"vae", "vqvae", "movq", "vqgan", "video_vae", "audio_vae", "image_vae"}
+_ENCODE = ("encode_prompt", "_encode_prompt")
 _done: "set[tuple[type, str]]" = set()
 
 
@@ -49,8 +50,9 @@ def parts_of(pipeline: Any) -> "dict[str, Any]":
             and not isinstance(part, (str, int, float, bool, list, tuple, dict))}
 
 
-def prepare(parts: "dict[str, Any]") -> "dict[int, str]":
+def prepare(pipeline: Any, parts: "dict[str, Any]") -> "dict[int, str]":
     """Wraps the classes of these parts. Returns the denoisers: id -> name."""
+    encodes = any(hasattr(type(pipeline), method) for method in _ENCODE)
     names: "dict[int, str]" = {}
     for name, part in parts.items():
         kind = type(part)
@@ -65,6 +67,10 @@ def prepare(parts: "dict[str, Any]") -> "dict[int, str]":
                 around(kind, "step", _begin_scheduler, _end_scheduler, traced=True)
         elif is_autoencoder(name):
             _wrap_autoencoder(kind)
+        elif is_text_encoder(name) and callable(part) and not encodes:
+            if _once(kind, "text"):
+                around(kind, "__call__", lambda self, args, kwargs: open_stage("text_encode"),
+                       close_stage, traced=True)
         elif name.endswith("_processor") and hasattr(kind, "postprocess"):
             _wrap_processor(kind)
     return names
@@ -210,7 +216,7 @@ def wrap_encoders(kind: type) -> None:
     """Of a pipeline class: its methods that turn prompts and pictures into embeddings."""
     if not _once(kind, "encoders"):
         return
-    method = next((m for m in ("encode_prompt", "_encode_prompt") if hasattr(kind, m)), None)
+    method = next((m for m in _ENCODE if hasattr(kind, m)), None)
     if method is not None:
         around(kind, method,
                lambda self, args, kwargs: open_stage("text_encode",
