@@ -1,6 +1,8 @@
 """Injection by `genscope run`, and the hooks of diffusers on a package that only looks like it."""
 from __future__ import annotations
 
+import asyncio
+import inspect
 import json
 import os
 import shutil
@@ -13,6 +15,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import duck_pipeline
 import genscope
+from genscope.hooks import _patch
 
 GENSCOPE = os.environ["GENSCOPE_BIN"]
 GENERATE = "from diffusers import duck\npipe = duck.pipeline()\npipe('a cat')\n"
@@ -51,9 +54,14 @@ class Case(unittest.TestCase):
     def failed(self) -> "list[tuple[str, str]]":
         return [(s["name"], s["args"].get("error")) for s in self.spans() if "failed" in s["flags"]]
 
-    def advice(self) -> "set[str]":
-        text = subprocess.run([GENSCOPE, "advise", self.run_dir, "--json"], check=True,
-                              capture_output=True, text=True).stdout
+    def advice(self, fact: str = "true") -> "set[str]":
+        """Rules that fire; FACT is one of them where this condition holds."""
+        path = os.path.join(self.folder, "rules.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("rules:\n  - id: FACT\n    title: t\n    advice: a\n    citation: c\n"
+                       f"    condition: >-\n      {fact}\n")
+        text = subprocess.run([GENSCOPE, "advise", self.run_dir, "--json", "--rules", path],
+                              check=True, capture_output=True, text=True).stdout
         return {finding["rule"] for finding in json.loads(text)["findings"]}
 
 
@@ -77,6 +85,11 @@ class Pipelines(Case):
                                       ("scheduler.step", None)])
         self.assertEqual(self.failed(), [])
         self.assertIn("CFG-2X", self.advice())
+        self.assertIn("FACT", self.advice("set.steps == 4 && !set.vae_tiling"))
+
+    def test_facts_of_the_end(self):
+        self.run_script(GENERATE)
+        self.assertIn("FACT", self.advice("lora.switches == 0"))
 
     def test_an_image_is_encoded(self):
         self.run_script("from diffusers import duck\nduck.pipeline()('a', image=1)\n")
@@ -179,6 +192,92 @@ class Pipelines(Case):
             pipe('a', num_inference_steps=60)
             """)
         self.assertLessEqual({"VAE-SHARE", "STEP-MANY"}, self.advice())
+
+
+class Patching(unittest.TestCase):
+    """genscope.hooks._patch by itself."""
+
+    def setUp(self):
+        self.log = []
+
+    def around(self, owner, name="work", **options):
+        return _patch.around(owner, name, lambda self_, args, kwargs: (args, kwargs),
+                             lambda token, self_, result, error:
+                             self.log.append((token, result, type(error).__name__)), **options)
+
+    def test_once_for_each_class(self):
+        class Base:
+            def work(self, x, *, y=0):
+                return x + y
+
+        class Derived(Base):
+            pass
+        for kind in (Base, Base, Derived):
+            self.assertTrue(self.around(kind))
+        self.assertEqual(Derived().work(1, y=2), 3)
+        self.assertEqual(self.log, [(((1,), {"y": 2}), 3, "NoneType")])
+        self.assertEqual(list(inspect.signature(Derived.work).parameters), ["self", "x", "y"])
+
+    def test_inherited_methods_are_looked_up_late(self):
+        class Base:
+            def work(self):
+                return 1
+
+        class Derived(Base):
+            pass
+        self.assertTrue(self.around(Derived))
+        Base.work = lambda self: 2
+        self.assertEqual(Derived().work(), 2)
+        self.assertEqual(len(self.log), 1)
+
+    def test_class_and_static_methods(self):
+        class Kind:
+            @classmethod
+            def make(cls, x):
+                return cls, x
+
+            @staticmethod
+            def plain(x):
+                return x
+
+        class Below(Kind):
+            pass
+        self.assertTrue(self.around(Kind, "make") and self.around(Kind, "plain"))
+        self.assertEqual((Below.make(1), Kind.plain(2)), ((Below, 1), 2))
+        self.assertEqual(len(self.log), 2)
+
+    def test_coroutines(self):
+        class Kind:
+            async def work(self):
+                return 5
+        self.assertTrue(self.around(Kind))
+        self.assertEqual(asyncio.run(Kind().work()), 5)
+        self.assertEqual(len(self.log), 1)
+
+    def test_theirs_passes_and_ours_does_not(self):
+        def broken(*_):
+            raise RuntimeError("ours")
+
+        class Kind:
+            def work(self):
+                raise KeyError("theirs")
+
+            def fine(self):
+                return 1
+        self.around(Kind)
+        with self.assertRaisesRegex(KeyError, "theirs"):
+            Kind().work()
+        self.assertEqual(self.log[0][2], "KeyError")
+        _patch.around(Kind, "fine", broken, broken)
+        self.assertEqual(Kind().fine(), 1)
+        _patch.around(Kind, "__init__", lambda *_: 1, broken)
+        Kind()
+
+    def test_what_cannot_be_wrapped_is_said(self):
+        self.assertFalse(self.around(int, "bit_length"))
+        self.assertFalse(self.around(Patching, "no_such_method"))
+        Patching.a_number = 3
+        self.assertFalse(self.around(Patching, "a_number"))
 
 
 class Survival(Case):

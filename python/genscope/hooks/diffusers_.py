@@ -22,6 +22,7 @@ def install() -> None:
     def failed(name: str, error: BaseException) -> None:
         problem("diffusers", f"after import of {name}: {error!r}")
     when_imported("diffusers.pipelines.pipeline_utils", _pipelines_are_there, failed)
+    when_imported("diffusers.modular_pipelines.modular_pipeline", _modular_is_there, failed)
     when_imported("diffusers.models.modeling_utils", _models_are_there, failed)
     for module, name in (("single_file", "FromSingleFileMixin"),
                          ("single_file_model", "FromOriginalModelMixin")):
@@ -39,6 +40,14 @@ def _pipelines_are_there(module: ModuleType) -> None:
         done("diffusers")
         for kind in _below(base):  # made before this hook was installed
             wrap_pipeline(kind)
+
+
+def _modular_is_there(module: ModuleType) -> None:
+    base = getattr(module, "ModularPipeline", None)
+    if base is None:
+        problem("diffusers", "modular_pipeline has no ModularPipeline")
+        return
+    wrap_pipeline(base)  # its subclasses have no __call__ of their own
 
 
 def _below(base: type) -> "list[type]":
@@ -84,7 +93,7 @@ def _begin_call(self: Any, args: tuple, kwargs: dict) -> Optional[Call]:
     if call is not None and call.pipeline is self:
         return None  # a subclass that calls its base
     parts = parts_of(self)
-    names = prepare(parts)
+    names = prepare(self, parts)
     said: "dict[str, Any]" = {}
     try:
         from .diffusers_facts import tell

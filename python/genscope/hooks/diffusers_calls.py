@@ -17,6 +17,7 @@ import threading
 from typing import Any, Optional
 
 from .. import _core
+from .torch_ import graphs_compiled
 
 
 class _Local(threading.local):
@@ -55,6 +56,7 @@ class Call:
         self.loop_steps = 0
         self.clock: Any = None  # the scheduler whose steps are the steps
         self.expected: Optional[int] = None
+        self.graphs = [graphs_compiled()]  # at the begin, and after the first step
         self.span = _core.request(type(pipeline).__name__, **args)
         self.span.__enter__()
         _local.calls.append(self)
@@ -87,6 +89,8 @@ class Call:
         self.step = None
         self.steps += 1
         self.loop_steps += 1
+        if self.steps == 1:
+            self.graphs.append(graphs_compiled())
         if error is not None:
             return
         self.expected = _planned_steps(self.pipeline, self.clock, self.loop_steps)
@@ -134,7 +138,7 @@ def _planned_steps(pipeline: Any, scheduler: Any, done: int) -> Optional[int]:
 # --- stages
 
 class Stage:
-    """A stage of ours that is open; `of` is None for one inside of the same stage."""
+    """A stage of ours that is open."""
 
     def __init__(self, name: str, **args: Any) -> None:
         self.span = _core.stage(name, **args)

@@ -5,6 +5,7 @@ import hashlib
 from typing import Any, Callable, Optional
 
 from .. import _core
+from ._dynamo import compiling_check
 from ._patch import around, wrap
 from ._report import problem
 from .diffusers_calls import Call, close_stage, current, open_stage
@@ -12,6 +13,7 @@ from .diffusers_calls import Call, close_stage, current, open_stage
 _DENOISERS = {"unet", "transformer", "prior", "decoder", "denoiser", "dit", "super_res_first",
               "super_res_last", "image_unet"}
 _AUTOENCODERS = {"vae", "vqvae", "movq", "vqgan", "video_vae", "audio_vae", "image_vae"}
+_ENCODE = ("encode_prompt", "_encode_prompt")
 _done: "set[tuple[type, str]]" = set()
 
 
@@ -48,8 +50,9 @@ def parts_of(pipeline: Any) -> "dict[str, Any]":
             and not isinstance(part, (str, int, float, bool, list, tuple, dict))}
 
 
-def prepare(parts: "dict[str, Any]") -> "dict[int, str]":
+def prepare(pipeline: Any, parts: "dict[str, Any]") -> "dict[int, str]":
     """Wraps the classes of these parts. Returns the denoisers: id -> name."""
+    encodes = any(hasattr(type(pipeline), method) for method in _ENCODE)
     names: "dict[int, str]" = {}
     for name, part in parts.items():
         kind = type(part)
@@ -64,6 +67,10 @@ def prepare(parts: "dict[str, Any]") -> "dict[int, str]":
                 around(kind, "step", _begin_scheduler, _end_scheduler, traced=True)
         elif is_autoencoder(name):
             _wrap_autoencoder(kind)
+        elif is_text_encoder(name) and callable(part) and not encodes:
+            if _once(kind, "text"):
+                around(kind, "__call__", lambda self, args, kwargs: open_stage("text_encode"),
+                       close_stage, traced=True)
         elif name.endswith("_processor") and hasattr(kind, "postprocess"):
             _wrap_processor(kind)
     return names
@@ -80,8 +87,10 @@ def _wrap_denoiser(kind: type) -> None:
 
 
 def _note_pass(original: Callable[..., Any]) -> Callable[..., Any]:
+    compiling = compiling_check()
+
     def cache_context(self, name, *args, **kwargs):
-        call = current()
+        call = None if compiling() else current()
         if call is not None and isinstance(name, str):
             call.pass_name = name
         return original(self, name, *args, **kwargs)
@@ -207,12 +216,12 @@ def wrap_encoders(kind: type) -> None:
     """Of a pipeline class: its methods that turn prompts and pictures into embeddings."""
     if not _once(kind, "encoders"):
         return
-    method = next((m for m in ("encode_prompt", "_encode_prompt") if hasattr(kind, m)), None)
+    method = next((m for m in _ENCODE if hasattr(kind, m)), None)
     if method is not None:
         around(kind, method,
                lambda self, args, kwargs: open_stage("text_encode",
                                                      prompt=_prompt_key(args, kwargs)),
-               close_stage)
+               close_stage, traced=True)
     if hasattr(kind, "encode_image"):
         around(kind, "encode_image",
                lambda self, args, kwargs: open_stage("image_encode"), close_stage)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import inspect
 import sys
+import weakref
 from typing import Any, Callable, Optional
 
 from .. import _core
@@ -16,12 +17,16 @@ from ._report import problem
 from .diffusers_components import is_autoencoder, is_denoiser, is_text_encoder
 from .diffusers_models import (architecture, config_value, device_of, quantisation, size_of,
                                text_architecture)
+from .torch_ import environment, graphs_compiled
 
 _parameters: "dict[type, tuple[list[str], dict[str, Any]]]" = {}
 _told: "dict[str, Any]" = {}
+_set_ups: "weakref.WeakKeyDictionary[Any, tuple[tuple, dict[str, Any]]]" = \
+    weakref.WeakKeyDictionary()
 _session = 0
 _calls = 0
 _grad_seen: Optional[bool] = None
+_graphs = {"first": 0, "later": 0}  # compiled in the first step of the process, and after it
 _DISTILLED = ("turbo", "lightning", "schnell", "lcm", "hyper-sd", "hyper_sd", "distill")
 
 
@@ -43,17 +48,51 @@ def tell(pipeline: Any, parts: "dict[str, Any]", args: tuple, kwargs: dict) -> "
     workload = _workload(pipeline, said)
     facts = dict(workload)
     facts["batch"] = facts.pop("images", None)
-    for read in (lambda: _models(pipeline, parts, said), lambda: _settings(pipeline, parts),
-                 _torch_facts):
-        try:
-            facts.update(read())
-        except Exception as error:
-            problem(f"diffusers.{type(pipeline).__name__}", f"some settings: {error!r}")
+    facts.update(_set_up(pipeline, parts))
+    for read in (lambda: _guidance(pipeline, parts, said), environment):
+        facts.update(_guarded(pipeline, read))
     if facts.get("env.backend") is None and facts.get("model.device[denoiser]") == "cpu" \
             and facts.get("set.offload") == "none":
         facts["env.backend"] = "cpu"
     _tell(facts)
     return workload
+
+
+def _guarded(pipeline: Any, read: Callable[[], "dict[str, Any]"]) -> "dict[str, Any]":
+    try:
+        return read()
+    except Exception as error:
+        problem(f"diffusers.{type(pipeline).__name__}", f"some settings: {error!r}")
+        return {}
+
+
+def _set_up(pipeline: Any, parts: "dict[str, Any]") -> "dict[str, Any]":
+    """Facts that take a walk over all modules: again only when a part was changed."""
+    mark = _fingerprint(pipeline, parts)
+    known = _set_ups.get(pipeline)
+    if known is None or known[0] != mark:
+        facts = {**_guarded(pipeline, lambda: _models(pipeline, parts)),
+                 **_guarded(pipeline, lambda: _settings(pipeline, parts))}
+        known = _set_ups[pipeline] = (mark, facts)
+    return known[1]
+
+
+def _fingerprint(pipeline: Any, parts: "dict[str, Any]") -> tuple:
+    marks: "list[Any]" = [_model_name(pipeline), len(getattr(pipeline, "fused_loras", None) or ())]
+    for name, part in parts.items():
+        marks.append((name, id(part), id(getattr(pipeline, name, None))))
+        own = getattr(part, "__dict__", None)
+        if own is None:
+            continue
+        marks.extend(id(own.get(key)) for key in ("_hf_hook", "_diffusers_hook", "_cache_config",
+                                                  "_compiled_call_impl", "forward"))
+        marks.extend((own.get("use_tiling"), own.get("use_slicing"),
+                      len(own.get("peft_config") or ())))
+        parameters = getattr(part, "parameters", None)
+        first = next(iter(parameters()), None) if parameters is not None and "_modules" in own \
+            else None
+        marks.append((first.dtype, first.device) if first is not None else None)
+    return tuple(marks)
 
 
 def _tell(facts: "dict[str, Any]") -> None:
@@ -110,7 +149,7 @@ def _images(said: "dict[str, Any]") -> Optional[int]:
     return count * (each or 1)
 
 
-def _models(pipeline: Any, parts: "dict[str, Any]", said: "dict[str, Any]") -> "dict[str, Any]":
+def _models(pipeline: Any, parts: "dict[str, Any]") -> "dict[str, Any]":
     sized = {name: size for name, part in parts.items() if (size := size_of(part)) is not None}
     denoisers = [name for name in sized if is_denoiser(name)]
     encoders = [name for name in sized if is_text_encoder(name)]
@@ -134,7 +173,6 @@ def _models(pipeline: Any, parts: "dict[str, Any]", said: "dict[str, Any]") -> "
         arch, family = architecture(denoiser, pipeline)
         facts.update({"model.arch[denoiser]": arch, "model.family[denoiser]": family,
                       "dtype": sized[chosen["denoiser"]].dtype})
-        facts.update(state.guidance(pipeline, denoiser, said))
     if chosen["text_encoder"] is not None:
         facts["model.arch[text_encoder]"] = text_architecture(parts[chosen["text_encoder"]])
     if sized:
@@ -144,8 +182,14 @@ def _models(pipeline: Any, parts: "dict[str, Any]", said: "dict[str, Any]") -> "
         facts["model.distilled"] = True
     if any(word in type(pipeline).__name__ for word in ("Edit", "Kontext")):
         facts["model.edit"] = True
-        if said.get("image") is None:
-            facts["set.reference_tokens"] = 0
+    return facts
+
+
+def _guidance(pipeline: Any, parts: "dict[str, Any]", said: "dict[str, Any]") -> "dict[str, Any]":
+    denoiser = next((part for name, part in parts.items() if is_denoiser(name)), None)
+    facts = state.guidance(pipeline, denoiser, said) if denoiser is not None else {}
+    if "image" in said and said["image"] is None:
+        facts["set.reference_tokens"] = 0
     return facts
 
 
@@ -191,11 +235,6 @@ def _settings(pipeline: Any, parts: "dict[str, Any]") -> "dict[str, Any]":
     return facts
 
 
-def _torch_facts() -> "dict[str, Any]":
-    from .torch_ import environment
-    return environment()
-
-
 # --- what is known later
 
 def watch_grad(vae: Any) -> None:
@@ -215,7 +254,12 @@ def call_ended(call: Any) -> None:
     global _calls
     _calls += 1
     if _calls == 1:
-        atexit.register(_at_exit)
+        atexit.register(tell_the_rest)
+    marks = [*call.graphs, graphs_compiled()]
+    if len(marks) == 3 and marks[2] is not None:
+        begin, first, end = (mark or 0 for mark in marks)
+        _graphs["first"] += (first - begin) if _calls == 1 else 0
+        _graphs["later"] += end - (first if _calls == 1 else begin)
 
 
 def calls() -> int:
@@ -223,8 +267,12 @@ def calls() -> int:
     return _calls
 
 
-def _at_exit() -> None:
+def tell_the_rest() -> None:
+    """What only the end of the process knows."""
     facts: "dict[str, Any]" = {"lora.switches": diffusers_load.switches}
     if _grad_seen is False:
         facts["set.vae_grad"] = False
+    if graphs_compiled() is not None:
+        facts["compile.active"] = _graphs["first"] > 0
+        facts["compile.graph_growth"] = _graphs["later"]
     _tell(facts)

@@ -62,6 +62,13 @@ def compile_mode(module: Any) -> Optional[str]:
         return None
 
 
+def graphs_compiled() -> Optional[int]:
+    """Graphs that dynamo has captured so far; None where nothing was ever compiled."""
+    utils = sys.modules.get("torch._dynamo.utils")
+    counters = getattr(utils, "counters", None)
+    return counters["stats"]["unique_graphs"] if counters is not None else None
+
+
 # --- set-up
 
 def environment() -> "dict[str, Any]":

@@ -61,6 +61,13 @@ class RecordedCase(unittest.TestCase):
             self.result = what()
         return Recorded(run_dir)
 
+    def assert_advice(self, run: Recorded, rules: "set[str]") -> None:
+        """These rules fire; where one does not, the report is shown."""
+        missing = rules - run.advice()
+        if missing:
+            report = subprocess.run([GENSCOPE, "report", run.run_dir], capture_output=True, text=True)
+            self.fail(f"{missing} did not fire\n{report.stdout}")
+
     def assert_facts(self, run: Recorded, conditions: "list[str]") -> None:
         """Each is a condition in the language of docs/rules.md that holds in the run."""
         rules = {f"FACT-{i}": condition for i, condition in enumerate(conditions)}
