@@ -115,6 +115,20 @@ class Fast(unittest.TestCase):
                          + [("in_task", "/async/{item}")])
 
 
+class Page(unittest.TestCase):
+    def test_the_example_of_the_docs(self):
+        page = os.path.join(os.path.dirname(__file__), "../../../docs/python-asgi.md")
+        with open(page, encoding="utf-8") as file:
+            code = file.read().split("```python\n")[1].split("```")[0]
+        names = {}
+        exec(compile(code, page, "exec"), names)  # noqa: S102
+        posted = asyncio.run(get(names["app"], "/generate/anna", method="POST"))
+        figures, metrics = asyncio.run(get(names["app"], "/figures", "/metrics"))
+        self.assertEqual(posted[0].json(), {"user": "anna"})
+        self.assertEqual((figures.json()["finished"], figures.json()["in_flight"]), (1, 1))
+        self.assertIn("genscope_requests_finished_total", metrics.text)
+
+
 class Passing(BaseHTTPMiddleware):
     async def dispatch(self, request, call_next):
         return await call_next(request)

@@ -212,6 +212,14 @@ class Torch(Program):
                          ["epoch", "data_loading"])
         self.assertEqual(inside("compiled")[B], 1)
 
+    def test_the_example_of_the_docs(self):
+        page = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                            "../../../docs/python-training.md")
+        with open(page, encoding="utf-8") as file:
+            self.record(file.read().split("```python\n")[1].split("```")[0])
+        self.assertEqual(self.count()["batch", "batch"], 16)
+        self.assertEqual(self.count()["epoch", "epoch"], 2)
+
     def test_slow_input_is_told(self):
         self.record("""
             class Slow(TensorDataset):
