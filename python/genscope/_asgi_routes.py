@@ -32,6 +32,10 @@ def route_of(scope: Any) -> Optional[str]:
     return name if endpoint is not None else None
 
 
+class _Untold(Exception):
+    """A route fits, but does not say its pattern."""
+
+
 def _search(routes: Iterable[Any], scope: Any, depth: int) -> Optional[str]:
     partial = None
     for route in routes:
@@ -46,10 +50,30 @@ def _search(routes: Iterable[Any], scope: Any, depth: int) -> Optional[str]:
     return partial
 
 
-def _pattern(route: Any, scope: Any, depth: int) -> Optional[str]:
+def _pattern(route: Any, scope: Any, depth: int) -> str:
     path = getattr(route, "path", None)
     inner = getattr(route, "routes", None)
-    if not inner or depth == 0:
-        return path or type(route).__name__
-    below = _search(inner, scope, depth - 1)
-    return (path or "") + (below or "/unmatched")
+    if inner and depth > 0:  # a mount
+        return (path or "") + (_search(inner, scope, depth - 1) or "/unmatched")
+    if not path and depth > 0:
+        return _included(route, scope, depth)
+    return _told(path)
+
+
+def _included(route: Any, scope: Any, depth: int) -> str:
+    """Of a router that FastAPI includes as it is,: its own search gives the route and
+    what including it made of its path."""
+    find = getattr(route, "_match", None)
+    if find is None:
+        raise _Untold
+    _, child, found, context = find(scope)
+    path = getattr(context, "path", None) or getattr(found, "path", None)
+    if not path and found is not None:
+        return _pattern(found, {**scope, **child}, depth - 1)
+    return _told(path)
+
+
+def _told(path: Any) -> str:
+    if not isinstance(path, str) or not path:
+        raise _Untold
+    return path

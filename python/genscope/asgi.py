@@ -3,7 +3,7 @@
     app = FastAPI()
     app.add_middleware(genscope.asgi.RequestMonitor, slo_seconds=5.0, metrics_path="/metrics")
     ...
-    genscope.asgi.monitor().stats()["total"]["p95"]
+    genscope.asgi.monitor().stats()["total_seconds"]["p95"]
 
 Each HTTP request is a span of kind request, named after its route's pattern, never after a path
 with ids in it. What is recorded while it is served, in its tasks and in the server's threads, is
@@ -59,7 +59,8 @@ class RequestMonitor:
         _monitors[name] = self
 
     def stats(self) -> "dict[str, Any]":
-        """begun, finished, failed, in_flight, total, queue_wait, first_byte, errors, slo_share, ...
+        """begun, finished, failed, in_flight, total_seconds, queue_seconds, first_byte_seconds, errors,
+        slo_share ...
         as in docs/monitors.md; what was not measured is None."""
         return json.loads(self._core.stats_json())
 

@@ -144,6 +144,13 @@ def _end_step() -> None:
 def _after_step(optimizer: Any, args: tuple, kwargs: dict) -> None:
     if _compiling():
         return
+    try:
+        _step_is_done()
+    except Exception as error:
+        problem("torch.optim", f"after a step: {error!r}")
+
+
+def _step_is_done() -> None:
     _end_step()
     here.loops = True
     loops.saw_optimizer()

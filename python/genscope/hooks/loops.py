@@ -113,7 +113,21 @@ class Loop:
         self.process = os.getpid()
 
     def ask(self) -> "Optional[int]":
-        """The next item is asked for. None: inside of another loader's wait."""
+        """The next item is asked for. None: inside of another loader's wait. Never raises."""
+        try:
+            return self._ask()
+        except Exception as error:
+            problem("torch.loops", f"as a batch was asked for: {error!r}")
+            return None
+
+    def got(self, wait: "Optional[int]", error: Optional[BaseException] = None) -> None:
+        """It came, or `error` did; StopIteration ends the pass. Never raises."""
+        try:
+            self._got(wait, error)
+        except Exception as ours:
+            problem("torch.loops", f"as a batch came: {ours!r}")
+
+    def _ask(self) -> "Optional[int]":
         if here.waiting:
             return None
         self._end_item()
@@ -123,8 +137,7 @@ class Loop:
         here.waiting = True
         return _core.begin(WAIT if not _state["optimizer"] or training() else VALIDATION_WAIT)
 
-    def got(self, wait: "Optional[int]", error: Optional[BaseException] = None) -> None:
-        """It came, or `error` did; StopIteration ends the pass."""
+    def _got(self, wait: "Optional[int]", error: Optional[BaseException]) -> None:
         if wait is None:
             return
         here.waiting = False

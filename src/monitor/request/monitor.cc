@@ -150,7 +150,7 @@ std::vector<std::pair<std::string, std::string>> RequestMonitor::response_header
     const ServedRequest& request) const {
   std::vector<std::pair<std::string, std::string>> headers = {
       {"X-Request-Time", fmt::format("{:.3f}", request.elapsed_seconds())}};
-  if (const auto mean = hub_->stats().total.mean) {
+  if (const auto mean = hub_->mean_seconds()) {
     headers.emplace_back("X-Avg-Request-Time", fmt::format("{:.3f}", *mean));
   }
   return headers;
