@@ -21,56 +21,69 @@ from .._torch import number
 from .config import ProfilingConfig, skipped_spans, skips
 from .display import Display
 from .monitors import CPUMonitor, GPUMonitor
-from .session import Figures, ProfilingSession
+from .session import Figures, ProfilingSession, plain
 
 _NOTHING = contextlib.nullcontext()
 _sessions: "contextvars.ContextVar[tuple[ProfilingSession, ...]]" = contextvars.ContextVar(
     "genscope_inferix_sessions", default=())
-_stage: "contextvars.ContextVar[Optional[_Stage]]" = contextvars.ContextVar(
+_task_stage: "contextvars.ContextVar[Optional[_Stage]]" = contextvars.ContextVar(
     "genscope_inferix_stage", default=None)
 
 
-def _owner() -> Any:
-    """Who runs: a task, or a thread. A stage around is a parent only if it is of the same."""
+class _Here(threading.local):
+    stage: "Optional[_Stage]" = None  # innermost of this thread, outside of an event loop
+
+
+_here = _Here()
+
+
+def _current_task() -> Any:
+    """The task that runs here; None outside of an event loop."""
     asyncio = sys.modules.get("asyncio")
-    if asyncio is not None and asyncio._get_running_loop() is not None:
-        task = asyncio.current_task()
-        if task is not None:
-            return task
-    return threading.get_ident()
+    if asyncio is None or asyncio._get_running_loop() is None:
+        return None
+    return asyncio.current_task()
 
 
 class _Stage:
-    __slots__ = ("session", "name", "metadata", "span", "owner", "around", "inside", "begin")
+    """Of a thread, or of a task: a stage around is a parent only if it is of the same."""
+    __slots__ = ("session", "name", "metadata", "span", "task", "around", "inside", "begin")
 
     def __init__(self, session: ProfilingSession, name: str, metadata: Any) -> None:
         self.session, self.name, self.metadata = session, name, metadata
 
     def __enter__(self) -> None:
-        self.span = _core.stage(self.name, **(self.metadata or {}))
-        self.owner = _owner()
-        around = _stage.get()
-        mine = around is not None and around.owner == self.owner \
-            and around.session is self.session
-        self.around = around if mine else None
+        metadata = self.metadata
+        self.span = span = _core.stage(self.name, **metadata) if metadata \
+            else _core.stage(self.name)
+        self.task = task = _current_task()
+        if task is None:
+            around, _here.stage = _here.stage, self
+        else:
+            around = _task_stage.get()
+            if around is not None and around.task is not task:
+                around = None
+            _task_stage.set(self)
+        self.around = around if around is not None and around.session is self.session else None
         self.inside = 0.0
-        self.session.open_stages += 1
-        _stage.set(self)
-        self.span.__enter__()
+        self.session.begin_stage()
+        span.__enter__()
         self.begin = time.monotonic()
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         seconds = time.monotonic() - self.begin
         self.span.__exit__(kind, error, trace)
-        _stage.set(self.around)
-        self.session.open_stages -= 1
-        same, around = False, self.around
+        around, same = self.around, False
+        if self.task is None:
+            _here.stage = around
+        else:
+            _task_stage.set(around)
         if around is not None:
             around.inside += seconds
-        while around is not None and not same:
-            same, around = around.name == self.name, around.around
-        self.session.add_stage(self.name, seconds, max(0.0, seconds - self.inside), same,
-                               error is not None, self.metadata)
+            while around is not None and not same:
+                same, around = around.name == self.name, around.around
+        self.session.add_stage(self.name, seconds, seconds - self.inside, same, kind is not None,
+                               self.metadata)
 
 
 class InferixProfiler:
@@ -82,7 +95,7 @@ class InferixProfiler:
         self._last: Optional[ProfilingSession] = None
         self._lock = threading.Lock()
         # What is told before the first session: the next report has it apart.
-        self._before = ProfilingSession("", {}, self.config.max_data_points)
+        self._before = self._unnamed()
         self.report_paths: "list[str]" = []  # of the last session that ended
         watched = self.config.enabled
         gpu = watched and (self.config.monitor_gpu_memory or self.config.monitor_gpu_utilization
@@ -139,16 +152,22 @@ class InferixProfiler:
 
     def _current(self) -> Optional[ProfilingSession]:
         for one in reversed(_sessions.get()):
-            if one.end is None and one in self._open:
+            if one.end is None and one.of is self:
                 return one
         return self._open[-1] if self._open else None  # a thread that a session's code started
+
+    def _unnamed(self) -> ProfilingSession:
+        book = ProfilingSession("", {}, self.config.max_data_points)
+        book.recorded = True  # by `genscope run`, perhaps
+        return book
 
     def _book(self) -> ProfilingSession:
         return self._current() or self._before
 
     def _start(self, session_id: str, tags: "Optional[Dict[str, Any]]") -> ProfilingSession:
-        every = {**_rank_tags(), **self.config.session_tags, **(tags or {})}
+        every = plain({**_rank_tags(), **self.config.session_tags, **(tags or {})})
         opened = ProfilingSession(session_id, every, self.config.max_data_points)
+        opened.of = self
         with self._lock:
             first = not self._open
             self._open.append(opened)
@@ -177,6 +196,7 @@ class InferixProfiler:
                       if monitor is not None for name in monitor.probes]
             options["probes"] = ["process", *probes]
         opened.recording = _core.Session(opened.session_id, **options)
+        opened.recorded = True
         for key, value in opened.tags.items():
             opened.recording.arg(str(key), value)
 
@@ -202,8 +222,7 @@ class InferixProfiler:
             ended.recording.close()
         self._last = ended
         if self.config.generate_final_report:
-            before, self._before = self._before, ProfilingSession("", {},
-                                                                  self.config.max_data_points)
+            before, self._before = self._before, self._unnamed()
             written = self.reporter.generate_report(ended, *self._samples(ended), before=before)
             self.report_paths = written.split(", ") if written else []
             if self.report_paths:
@@ -251,8 +270,9 @@ class InferixProfiler:
         book = self._book()
         with book.lock:
             book.events.add({"name": event_name, "timestamp": book.unix(),
-                             "data": dict(data or {})})
-        _core.event(event_name, **{str(key): value for key, value in (data or {}).items()})
+                             "data": plain(data or {})})
+        if book.recorded:
+            _core.event(event_name, **{str(key): value for key, value in (data or {}).items()})
 
     def record_diffusion_step(self, step: Any, timestep: Any, block_size: Any,
                               computation_time_ms: Any, guidance_scale: Any = None) -> None:
@@ -262,9 +282,11 @@ class InferixProfiler:
                "block_size": number(block_size),
                "computation_time_ms": number(computation_time_ms),
                "guidance_scale": number(guidance_scale)}
-        self._book().add_step(row)
-        _core.event("diffusion_step", ms=row["computation_time_ms"], step=row["step"],
-                    timestep=row["timestep"], block_size=row["block_size"])
+        book = self._book()
+        book.add_step(row)
+        if book.recorded:
+            _core.event("diffusion_step", ms=row["computation_time_ms"], step=row["step"],
+                        timestep=row["timestep"], block_size=row["block_size"])
 
     def record_block_computation(self, block_index: Any, block_size: Any, computation_time_ms: Any,
                                  memory_usage_mb: Any = None) -> None:
