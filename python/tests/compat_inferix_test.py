@@ -286,7 +286,7 @@ class Sessions(Case):
         tensor = Tensor()
         held = sys.getrefcount(tensor)
         profiler = self.profiler()
-        with profiler.session("tensors", {"t": tensor}):
+        with profiler.session("tensors", {"t": Tensor()}):
             with profiler.stage("a", {"t": tensor}):
                 profiler.add_event("e", {"list": [tensor]})
             self.assertEqual(sys.getrefcount(tensor), held)

@@ -54,6 +54,6 @@ def number(value: Any) -> Optional[float]:
     if str(getattr(device, "type", device)) != "cpu":
         return None
     try:
-        return float(value)
+        return float(value.detach() if hasattr(value, "detach") else value)
     except Exception:
         return None
