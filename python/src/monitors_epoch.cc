@@ -76,9 +76,8 @@ PyObject* batch_end(PyObject* self, PyObject* args) {
     loss = PyFloat_AsDouble(given);
     if (PyErr_Occurred() != nullptr) return nullptr;
   }
-  return printed(self, [&](EpochPerformanceMonitor& monitor) {
-    monitor.on_batch_end(batch, loss, samples);
-  });
+  return printed(
+      self, [&](EpochPerformanceMonitor& monitor) { monitor.on_batch_end(batch, loss, samples); });
 }
 PyObject* statistics(PyObject* self, PyObject*) {
   std::string json;

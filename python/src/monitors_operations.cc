@@ -27,8 +27,7 @@ using TrackedObject = Holder<Tracked>;
 PyTypeObject* g_tracked = nullptr;
 
 PyObject* monitor_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"enabled", "device",      "read",
-                                "reset",   "max_records", nullptr};
+  static const char* names[] = {"enabled", "device", "read", "reset", "max_records", nullptr};
   int enabled = 1, device = 0;
   unsigned long long records = PerformanceMonitorOptions{}.max_records;
   PyObject *read = nullptr, *reset = nullptr;

@@ -13,8 +13,8 @@ namespace {
 using Object = Holder<std::unique_ptr<Sampler>>;
 
 PyObject* sampler_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"probes",      "interval", "gpu_memory", "gpu_utilization",
-                                "gpu_temperature", "gpu_power", "budget", nullptr};
+  static const char* names[] = {"probes",          "interval",  "gpu_memory", "gpu_utilization",
+                                "gpu_temperature", "gpu_power", "budget",     nullptr};
   PyObject* list = nullptr;
   double interval = 0.1;
   int memory = 1, busy = 1, temperature = 1, power = 1;

@@ -84,15 +84,15 @@ PyObject* read_monitor_config(PyObject*, PyObject* args) {
   Ref dict(PyDict_New());
   if (!dict) return nullptr;
   PyObject* const d = dict.get();
-  const bool fine =
-      put(d, "enable_memory_monitoring", flag(config->enable_memory_monitoring)) &&
-      put(d, "memory_monitor_batches", count(config->memory_monitor_batches)) &&
-      put(d, "batch_size", count(config->batch_size)) &&
-      put(d, "num_workers", count(config->num_workers)) &&
-      put(d, "epochs", count(config->epochs)) && put(d, "device", count(config->device)) &&
-      put(d, "warmup_batches", count(config->warmup_batches)) &&
-      put(d, "max_records", count(config->max_records)) &&
-      put(d, "profiling", config_dict(config->profiling));
+  const bool fine = put(d, "enable_memory_monitoring", flag(config->enable_memory_monitoring)) &&
+                    put(d, "memory_monitor_batches", count(config->memory_monitor_batches)) &&
+                    put(d, "batch_size", count(config->batch_size)) &&
+                    put(d, "num_workers", count(config->num_workers)) &&
+                    put(d, "epochs", count(config->epochs)) &&
+                    put(d, "device", count(config->device)) &&
+                    put(d, "warmup_batches", count(config->warmup_batches)) &&
+                    put(d, "max_records", count(config->max_records)) &&
+                    put(d, "profiling", config_dict(config->profiling));
   return fine ? dict.release() : nullptr;
 }
 
