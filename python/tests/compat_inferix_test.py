@@ -215,6 +215,51 @@ class Sessions(Case):
                 pass
         self.assertEqual(set(self.report(profiler)["stage_analysis"]["stages"]), {"in_outer"})
 
+    def test_sessions_of_threads_are_their_own(self):
+        profiler = self.profiler(generate_final_report=False)
+        barrier, found = threading.Barrier(3), {}
+
+        def work(name):
+            with profiler.session(name):
+                mine = profiler.current_session
+                barrier.wait(10)
+                with profiler.stage(name):
+                    profiler.record_cache_event("hits", 1)
+                barrier.wait(10)
+            found[name] = (set(mine.stages), mine.cache["hits"])
+        threads = [threading.Thread(target=work, args=(name,)) for name in "abc"]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(found, {name: ({name}, 1) for name in "abc"})
+
+    def test_stages_of_another_profiler_between(self):
+        one, other = self.profiler(), self.profiler()
+        with one.session("one"), other.session("other"):
+            with one.stage("outer"):
+                with other.stage("foreign"):
+                    pass
+                with one.stage("inner"):
+                    time.sleep(0.01)
+        stages = self.report(one)["stage_analysis"]["stages"]
+        self.assertAlmostEqual(stages["outer"]["self_time"] + stages["inner"]["total_time"],
+                               stages["outer"]["total_time"], 6)
+
+    def test_samples_of_a_session_inside_are_its_own(self):
+        profiler = self.profiler(cpu_monitor_interval=0.005)
+        with profiler.session("outer"):
+            for _ in range(400):
+                if len(profiler.cpu_monitor.get_all_data()) > 2:
+                    break
+                time.sleep(0.01)
+            with profiler.session("inner"):
+                pass
+            report = self.report(profiler)
+            self.assertEqual(report["session_info"]["id"], "inner")
+            for row in report["cpu_metrics"]["timeline"]:
+                self.assertGreaterEqual(row["timestamp"], report["session_info"]["start_time"])
+
     def test_nothing_of_one_session_is_in_the_next(self):
         profiler = self.profiler(cpu_monitor_interval=0.01)
         with profiler.session("one"):

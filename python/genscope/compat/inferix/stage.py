@@ -31,7 +31,7 @@ def _current_task() -> Any:
 
 class Stage:
     """Of a thread, or of a task: a stage around is a parent only if it is of the same."""
-    __slots__ = ("session", "name", "metadata", "span", "task", "around", "inside", "begin")
+    __slots__ = ("session", "name", "metadata", "span", "task", "before", "around", "inside", "begin")
 
     def __init__(self, session: ProfilingSession, name: str, metadata: Any) -> None:
         self.session, self.name, self.metadata = session, name, metadata
@@ -42,13 +42,14 @@ class Stage:
             else _core.stage(self.name)
         self.task = task = _current_task()
         if task is None:
-            around, _here.stage = _here.stage, self
+            self.before, _here.stage = _here.stage, self
         else:
-            around = _task_stage.get()
-            if around is not None and around.task is not task:
-                around = None
+            self.before = _task_stage.get()
             _task_stage.set(self)
-        self.around = around if around is not None and around.session is self.session else None
+        around = self.before
+        while around is not None and around.session is not self.session:
+            around = around.before  # of another session
+        self.around = around if around is not None and around.task is task else None
         self.inside = 0.0
         self.session.begin_stage()
         span.__enter__()
@@ -59,9 +60,9 @@ class Stage:
         self.span.__exit__(kind, error, trace)
         around, same = self.around, False
         if self.task is None:
-            _here.stage = around
+            _here.stage = self.before
         else:
-            _task_stage.set(around)
+            _task_stage.set(self.before)
         if around is not None:
             around.inside += seconds
             while around is not None and not same:
