@@ -1,41 +1,17 @@
 // Generations against a target. Structured results are the JSON texts of generation_metrics.h.
-//
-// Steps go with the GIL held: they ask nothing of Python under a lock, and to let go of it would
-// cost more than a step does.
 #include <genscope/advise.h>
 #include <genscope/generation_monitor.h>
 #include <genscope/report.h>
 
-#include <thread>
 #include <utility>
 
 #include "monitors.h"
-#include "open_spans.h"
+#include "monitors_running.h"
 
 namespace genscope::python {
 namespace {
 
 using MonitorObject = Holder<GenerationMonitor>;
-
-// Scoped on a thread of its own, detached in an event loop, where tasks take turns.
-struct Running {
-  std::unique_ptr<ScopedGeneration> scoped;
-  std::unique_ptr<Generation> detached;
-  std::thread::id thread;
-  std::uint64_t span = 0;
-  Opened in_task;
-
-  Generation* get() const noexcept { return scoped != nullptr ? scoped.get() : detached.get(); }
-  ~Running() {
-    Py_CLEAR(in_task.before);
-    // The list of what is open is its thread's: another thread leaves it alone.
-    if (scoped != nullptr && thread != std::this_thread::get_id()) {
-      static_cast<void>(scoped.release());
-    }
-  }
-};
-using RunningObject = Holder<Running>;
-PyTypeObject* g_running = nullptr;
 
 struct Load {
   std::unique_ptr<LoadScope> scope;
@@ -150,7 +126,7 @@ PyObject* monitor_start(PyObject* self, PyObject* args, PyObject* keywords) {
   if (!settings_of(args, keywords, settings)) return nullptr;
   const bool task = loop_is_running();
   if (task) settings.under = current();
-  PyObject* const object = RunningObject::make(g_running);
+  PyObject* const object = RunningObject::make(running_type());
   if (object == nullptr) return nullptr;
   Running& running = RunningObject::of(object);
   running.thread = std::this_thread::get_id();
@@ -170,55 +146,6 @@ PyObject* monitor_start(PyObject* self, PyObject* args, PyObject* keywords) {
     push(running.span);
   }
   return object;
-}
-
-PyObject* running_begin(PyObject* self, PyObject*) {
-  if (Generation* const of = RunningObject::of(self).get()) of->begin_step();
-  return none();
-}
-PyObject* running_end_step(PyObject* self, PyObject*) {
-  Generation* const of = RunningObject::of(self).get();
-  return to_float(of != nullptr ? of->end_step() : std::nullopt);
-}
-PyObject* running_note(PyObject* self, PyObject* bytes) {
-  const unsigned long long used = PyLong_AsUnsignedLongLong(bytes);
-  if (PyErr_Occurred() != nullptr) return nullptr;
-  if (Generation* const of = RunningObject::of(self).get()) of->note_gpu_memory(used);
-  return none();
-}
-// progress() -> (steps done, elapsed, projected or None, out of reach)
-PyObject* running_progress(PyObject* self, PyObject*) {
-  const Generation* const of = RunningObject::of(self).get();
-  const GenerationProgress now = of != nullptr ? of->progress() : GenerationProgress{};
-  return Py_BuildValue("(KdNO)", static_cast<unsigned long long>(now.steps_done),
-                       now.elapsed_seconds, to_float(now.projected_seconds),
-                       now.out_of_reach ? Py_True : Py_False);
-}
-PyObject* running_span(PyObject* self, PyObject*) {
-  return PyLong_FromUnsignedLongLong(RunningObject::of(self).span);
-}
-
-// finish(reason=None, /) -> JSON of its metrics; a reason makes it a failure. None once ended.
-PyObject* running_finish(PyObject* self, PyObject* args) {
-  const char* reason = nullptr;
-  if (PyArg_ParseTuple(args, "|z", &reason) == 0) return nullptr;
-  Running& running = RunningObject::of(self);
-  Generation* const of = running.get();
-  if (of == nullptr || !of->running()) return none();
-  if (running.in_task.id != 0) {
-    leave_in_task(running.in_task);
-  } else if (running.span != 0) {
-    pop(running.span);
-  }
-  std::string json;
-  {
-    const std::string why = reason != nullptr ? reason : "";
-    const WithoutGil released;
-    json = to_json(reason != nullptr ? of->fail(why) : of->end());
-    running.detached.reset();
-    if (running.thread == std::this_thread::get_id()) running.scoped.reset();
-  }
-  return to_str(json);
 }
 
 // load(name, setup, /) -> a scope; end() gives its seconds, end(True) forgets it.
@@ -370,15 +297,6 @@ PyMethodDef monitor_methods[] = {
     {"clear_history", monitor_clear, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
-PyMethodDef running_methods[] = {
-    {"begin_step", running_begin, METH_NOARGS, nullptr},
-    {"end_step", running_end_step, METH_NOARGS, "Seconds, or None if no step was open."},
-    {"note_gpu_memory", running_note, METH_O, "Bytes in use, by the framework's allocator."},
-    {"progress", running_progress, METH_NOARGS, "(steps, elapsed, projected, out of reach)"},
-    {"span", running_span, METH_NOARGS, "Id of its span, 0 while nothing is recorded."},
-    {"finish", running_finish, METH_VARARGS, "finish(reason=None, /) -> JSON"},
-    {nullptr, nullptr, 0, nullptr},
-};
 PyMethodDef load_methods[] = {
     {"end", load_end, METH_VARARGS, "end(failed=False, /) -> seconds"},
     {nullptr, nullptr, 0, nullptr},
@@ -387,11 +305,6 @@ PyType_Slot monitor_slots[] = {
     {Py_tp_new, reinterpret_cast<void*>(monitor_new)},
     {Py_tp_dealloc, reinterpret_cast<void*>(MonitorObject::dealloc)},
     {Py_tp_methods, monitor_methods},
-    {0, nullptr},
-};
-PyType_Slot running_slots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void*>(RunningObject::dealloc)},
-    {Py_tp_methods, running_methods},
     {0, nullptr},
 };
 PyType_Slot load_slots[] = {
@@ -403,8 +316,6 @@ constexpr unsigned kPlain = Py_TPFLAGS_DEFAULT;
 constexpr unsigned kMadeHere = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
 PyType_Spec monitor_spec = {"genscope._core.GenerationMonitor", sizeof(MonitorObject), 0, kPlain,
                             monitor_slots};
-PyType_Spec running_spec = {"genscope._core.Generation", sizeof(RunningObject), 0, kMadeHere,
-                            running_slots};
 PyType_Spec load_spec = {"genscope._core.Load", sizeof(LoadObject), 0, kMadeHere, load_slots};
 
 }  // namespace
@@ -414,9 +325,8 @@ bool add_generation_monitor(PyObject* module) {
     return reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &spec, nullptr));
   };
   PyTypeObject* const monitor = type(monitor_spec);
-  g_running = type(running_spec);
   g_load = type(load_spec);
-  return monitor != nullptr && g_running != nullptr && g_load != nullptr &&
+  return monitor != nullptr && add_running(module) && g_load != nullptr &&
          PyModule_AddObject(module, "GenerationMonitor", reinterpret_cast<PyObject*>(monitor)) == 0;
 }
 

@@ -45,9 +45,9 @@ class Frame:
             writer.writerows(self.rows)
 
 
-class Examples:
-    """Each example; a subclass says where the names come from."""
-    flat = False
+class Runner:
+    """Runs sources in a folder of its own."""
+    flat = False  # names of genscope.compat itself
 
     def setUp(self):
         self.dir = tempfile.TemporaryDirectory()
@@ -79,6 +79,10 @@ class Examples:
     def run_example(self, name, /, **names):
         names["__name__"] = "example"
         return self.run_source(self.source(name), names), names
+
+
+class Examples(Runner):
+    """Each example of the documents."""
 
     # --- document 000
 
@@ -340,6 +344,17 @@ class Examples:
         with contextlib.redirect_stdout(io.StringIO()) as said:
             names["my_function"]()
         self.assertRegex(said.getvalue(), r"^\[Performance\] operation: ")
+
+
+class Page(Runner, unittest.TestCase):
+    """The example of docs/python-compat.md."""
+    def test_it_runs(self):
+        page = (EXAMPLES.parents[3] / "docs" / "python-compat.md").read_text()
+        (source,) = re.findall(r"```python\n(.*?)```", page, re.S)
+        out = self.run_source(source, {"__name__": "example"}).splitlines()
+        self.assertEqual(out[1], "met")
+        self.assertGreaterEqual(float(out[2]), 0)
+        self.assertRegex(out[3], r"profiling_report_video_\d{8}_\d{6}\.json.*\.html")
 
 
 class OfTheirModules(Examples, unittest.TestCase):

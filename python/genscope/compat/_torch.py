@@ -43,14 +43,17 @@ def memory_reader(device: int = 0) -> "tuple[Optional[Reader], Optional[Callable
 
 def number(value: Any) -> Optional[float]:
     """A plain number; None for None, and for what lies on a GPU: to ask for it would wait."""
-    if value is None or isinstance(value, str):
-        return None
+    kind = type(value)
+    if kind is float or kind is int or value is None:
+        return value
     if isinstance(value, (int, float)):
         return value
+    if isinstance(value, str):
+        return None
     device = getattr(value, "device", "cpu")
     if str(getattr(device, "type", device)) != "cpu":
         return None
     try:
-        return float(value)
+        return float(value.detach() if hasattr(value, "detach") else value)
     except Exception:
         return None

@@ -29,7 +29,9 @@ def _mb(count: Optional[int]) -> Optional[float]:
 
 def _text(value: Optional[float], form: str) -> str:
     """A cell: the number, or n/a in its width."""
-    return format(value, form) if value is not None else f"{'n/a':>{form.lstrip('>+').split('.')[0]}}"
+    if value is None:
+        return f"{'n/a':>{form.lstrip('>').split('.')[0]}}"
+    return format(value, form)
 
 
 class MemoryMonitor:
@@ -105,7 +107,8 @@ class MemoryTracker:
     def get_peak_memory(self) -> "dict[str, Optional[float]]":
         def peak(key: str) -> Optional[float]:
             return max((row[key] for row in self.records if row[key] is not None), default=None)
-        return {"cpu_peak_mb": peak("cpu_memory_mb"), "gpu_peak_mb": peak("gpu_memory_allocated_mb")}
+        return {"cpu_peak_mb": peak("cpu_memory_mb"),
+                "gpu_peak_mb": peak("gpu_memory_allocated_mb")}
 
     def clear(self) -> None:
         self.records = []
@@ -115,7 +118,8 @@ class track_memory:
     """What a block of code changed; printed at the end of its `with`, after an exception too.
     A peak is the block's own, whatever runs inside it."""
 
-    def __init__(self, label: str = "operation", device: int = 0, print_output: bool = True) -> None:
+    def __init__(self, label: str = "operation", device: int = 0,
+                 print_output: bool = True) -> None:
         self.label, self.device, self.print_output = label, device, print_output
         self.metrics: "Optional[dict[str, Any]]" = None  # after the block
 

@@ -21,7 +21,7 @@ from . import _torch
 from .memory import (BatchMemoryProfiler, EpochMemoryMonitor, MemoryMonitor, MemoryTracker,
                      monitor_memory, track_memory)
 
-# Document 004's guide: shares of the total from which an operation is a bottleneck, or worth a look.
+# Document 004's guide: shares of the total that make an operation a bottleneck, or worth a look.
 BOTTLENECK_SHARE = 0.5
 CONSIDER_SHARE = 0.2
 VARIANCE_RATIO = 2.0

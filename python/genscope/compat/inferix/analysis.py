@@ -163,8 +163,9 @@ def stages(session: ProfilingSession) -> "Dict[str, Any]":
     heavy.sort(key=lambda row: -row["percentage"])
     result = {"total_stages": len(found), "total_time": total, "stages": found,
               "bottlenecks": heavy}
-    if session.open_stages:
-        result["unfinished_stages"] = session.open_stages
+    unfinished = session.begin_stage() - session.ended_stages
+    if unfinished:
+        result["unfinished_stages"] = unfinished
     return result
 
 

@@ -10,70 +10,25 @@ import contextvars
 import functools
 import os
 import shutil
-import sys
 import tempfile
 import threading
 import time
-from typing import Any, Callable, Dict, Iterator, Optional
+from typing import Any, Dict, Iterator, Optional
 
 from ... import _core
-from .._torch import number
 from .config import ProfilingConfig, skipped_spans, skips
 from .display import Display
 from .monitors import CPUMonitor, GPUMonitor
-from .session import Figures, ProfilingSession
+from .session import ProfilingSession, plain
+from .stage import Stage
+from .telling import Telling
 
 _NOTHING = contextlib.nullcontext()
 _sessions: "contextvars.ContextVar[tuple[ProfilingSession, ...]]" = contextvars.ContextVar(
     "genscope_inferix_sessions", default=())
-_stage: "contextvars.ContextVar[Optional[_Stage]]" = contextvars.ContextVar(
-    "genscope_inferix_stage", default=None)
 
 
-def _owner() -> Any:
-    """Who runs: a task, or a thread. A stage around is a parent only if it is of the same."""
-    asyncio = sys.modules.get("asyncio")
-    if asyncio is not None and asyncio._get_running_loop() is not None:
-        task = asyncio.current_task()
-        if task is not None:
-            return task
-    return threading.get_ident()
-
-
-class _Stage:
-    __slots__ = ("session", "name", "metadata", "span", "owner", "around", "inside", "begin")
-
-    def __init__(self, session: ProfilingSession, name: str, metadata: Any) -> None:
-        self.session, self.name, self.metadata = session, name, metadata
-
-    def __enter__(self) -> None:
-        self.span = _core.stage(self.name, **(self.metadata or {}))
-        self.owner = _owner()
-        around = _stage.get()
-        mine = around is not None and around.owner == self.owner \
-            and around.session is self.session
-        self.around = around if mine else None
-        self.inside = 0.0
-        self.session.open_stages += 1
-        _stage.set(self)
-        self.span.__enter__()
-        self.begin = time.monotonic()
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        seconds = time.monotonic() - self.begin
-        self.span.__exit__(kind, error, trace)
-        _stage.set(self.around)
-        self.session.open_stages -= 1
-        same, around = False, self.around
-        if around is not None:
-            around.inside += seconds
-        while around is not None and not same:
-            same, around = around.name == self.name, around.around
-        self.session.add_stage(self.name, seconds, max(0.0, seconds - self.inside), same,
-                               error is not None, self.metadata)
-
-
-class InferixProfiler:
+class InferixProfiler(Telling):
     def __init__(self, config: Optional[ProfilingConfig] = None) -> None:
         from .diffusion_analyzer import DiffusionAnalyzer
         from .reporter import ProfilingReporter
@@ -82,7 +37,7 @@ class InferixProfiler:
         self._last: Optional[ProfilingSession] = None
         self._lock = threading.Lock()
         # What is told before the first session: the next report has it apart.
-        self._before = ProfilingSession("", {}, self.config.max_data_points)
+        self._before = self._unnamed()
         self.report_paths: "list[str]" = []  # of the last session that ended
         watched = self.config.enabled
         gpu = watched and (self.config.monitor_gpu_memory or self.config.monitor_gpu_utilization
@@ -139,16 +94,22 @@ class InferixProfiler:
 
     def _current(self) -> Optional[ProfilingSession]:
         for one in reversed(_sessions.get()):
-            if one.end is None and one in self._open:
+            if one.end is None and one.of is self:
                 return one
         return self._open[-1] if self._open else None  # a thread that a session's code started
+
+    def _unnamed(self) -> ProfilingSession:
+        book = ProfilingSession("", {}, self.config.max_data_points)
+        book.recorded = True  # by `genscope run`, perhaps
+        return book
 
     def _book(self) -> ProfilingSession:
         return self._current() or self._before
 
     def _start(self, session_id: str, tags: "Optional[Dict[str, Any]]") -> ProfilingSession:
-        every = {**_rank_tags(), **self.config.session_tags, **(tags or {})}
+        every = plain({**_rank_tags(), **self.config.session_tags, **(tags or {})})
         opened = ProfilingSession(session_id, every, self.config.max_data_points)
+        opened.of = self
         with self._lock:
             first = not self._open
             self._open.append(opened)
@@ -177,6 +138,7 @@ class InferixProfiler:
                       if monitor is not None for name in monitor.probes]
             options["probes"] = ["process", *probes]
         opened.recording = _core.Session(opened.session_id, **options)
+        opened.recorded = True
         for key, value in opened.tags.items():
             opened.recording.arg(str(key), value)
 
@@ -202,8 +164,7 @@ class InferixProfiler:
             ended.recording.close()
         self._last = ended
         if self.config.generate_final_report:
-            before, self._before = self._before, ProfilingSession("", {},
-                                                                  self.config.max_data_points)
+            before, self._before = self._before, self._unnamed()
             written = self.reporter.generate_report(ended, *self._samples(ended), before=before)
             self.report_paths = written.split(", ") if written else []
             if self.report_paths:
@@ -230,7 +191,7 @@ class InferixProfiler:
         """For `with`."""
         if not self.config.enabled or skips(self.config, stage_name):
             return _NOTHING
-        return _Stage(self._book(), stage_name, metadata)
+        return Stage(self._book(), stage_name, metadata)
 
     def profile_function(self, func: Any = None, stage_name: Optional[str] = None,
                          metadata: "Optional[Dict[str, Any]]" = None) -> Any:
@@ -242,114 +203,6 @@ class InferixProfiler:
         name = stage_name or getattr(func, "__name__", type(func).__name__)
         from .decorators import around
         return around(func, lambda *_: self.stage(name, metadata))
-
-    # --- what the program tells
-
-    def add_event(self, event_name: str, data: "Optional[Dict[str, Any]]" = None) -> None:
-        if not self.config.enabled:
-            return
-        book = self._book()
-        with book.lock:
-            book.events.add({"name": event_name, "timestamp": book.unix(),
-                             "data": dict(data or {})})
-        _core.event(event_name, **{str(key): value for key, value in (data or {}).items()})
-
-    def record_diffusion_step(self, step: Any, timestep: Any, block_size: Any,
-                              computation_time_ms: Any, guidance_scale: Any = None) -> None:
-        if not self.config.enabled or not self.config.profile_diffusion_steps:
-            return
-        row = {"step": number(step), "timestep": number(timestep),
-               "block_size": number(block_size),
-               "computation_time_ms": number(computation_time_ms),
-               "guidance_scale": number(guidance_scale)}
-        self._book().add_step(row)
-        _core.event("diffusion_step", ms=row["computation_time_ms"], step=row["step"],
-                    timestep=row["timestep"], block_size=row["block_size"])
-
-    def record_block_computation(self, block_index: Any, block_size: Any, computation_time_ms: Any,
-                                 memory_usage_mb: Any = None) -> None:
-        if not self.config.enabled or not self.config.profile_block_computation:
-            return
-        row = {"block_index": number(block_index), "block_size": number(block_size),
-               "computation_time_ms": number(computation_time_ms),
-               "memory_usage_mb": number(memory_usage_mb)}
-        self._book().add_block(row)
-        _core.event("block", ms=row["computation_time_ms"], index=row["block_index"],
-                    frames=row["block_size"])
-
-    def record_model_parameters(self, model_name: str, parameters_count: int,
-                                model_type: str) -> None:
-        if not self.config.enabled or not self.config.profile_model_parameters:
-            return
-        book = self._book()
-        with book.lock:
-            if len(book.models) < 10_000:
-                book.models[str(model_name)] = {"parameters_count": int(parameters_count),
-                                                "model_type": str(model_type)}
-        _core.event("model_parameters", name=str(model_name), parameters=int(parameters_count),
-                    type=str(model_type))
-
-    def record_streaming_event(self, batch_size: int, encoding_time_ms: float,
-                               network_latency_ms: float = 0.0,
-                               buffer_occupancy: float = 0.0) -> None:
-        if not self.config.enabled:
-            return
-        book = self._book()
-        with book.lock:
-            book.streaming.add({"timestamp": book.unix(), "batch_size": batch_size,
-                                "encoding_time_ms": encoding_time_ms,
-                                "network_latency_ms": network_latency_ms,
-                                "buffer_occupancy": buffer_occupancy})
-            book.sent_frames += batch_size
-            book.encoding_ms.add(encoding_time_ms)
-            book.latency_ms.add(network_latency_ms)
-        _core.event("streaming", batch_size=batch_size, encoding_time_ms=encoding_time_ms,
-                    network_latency_ms=network_latency_ms, buffer_occupancy=buffer_occupancy)
-
-    def record_dropped_frames(self, count: int = 1) -> None:
-        if self.config.enabled:
-            self._book().dropped_frames += count
-            _core.event("dropped_frames", count=count)
-
-    def start_layer_computation(self, layer_name: str) -> float:
-        """A time for end_layer_computation(), of a clock that is never set."""
-        return time.monotonic()
-
-    def end_layer_computation(self, layer_name: str, start_time: float,
-                              parameters_count: Optional[int] = None) -> float:
-        """Milliseconds."""
-        took = (time.monotonic() - start_time) * 1000
-        if self.config.enabled:
-            book = self._book()
-            with book.lock:
-                if len(book.layers) < 10_000 or layer_name in book.layers:
-                    book.layers.setdefault(layer_name, Figures()).add(took)
-                    book.layer_parameters[layer_name] = parameters_count
-            _core.event("layer", name=layer_name, ms=took, parameters=parameters_count)
-        return took
-
-    def record_memory_event(self, event_type: str, size_bytes: int, allocator: str = "unknown",
-                            context: str = "") -> None:
-        if not self.config.enabled:
-            return
-        book = self._book()
-        book.add_memory(event_type, size_bytes, {
-            "timestamp": book.unix(), "event_type": event_type, "size_bytes": size_bytes,
-            "allocator": allocator, "context": context})
-        kind = "alloc" if event_type.startswith("alloc") else "free"
-        _core.event("memory", type=kind, bytes=size_bytes)
-
-    def record_cache_event(self, event_type: str, cache_size: int, requested_size: int = 0,
-                           evicted_size: int = 0) -> None:
-        """Of type hits, misses or evictions; an eviction is no request."""
-        if not self.config.enabled:
-            return
-        book = self._book()
-        with book.lock:
-            if event_type in book.cache:
-                book.cache[event_type] += 1
-        kind = {"hits": "hit", "misses": "miss", "evictions": "eviction"}.get(event_type, event_type)
-        _core.event("cache", type=kind, size=cache_size, evicted=evicted_size)
 
     # --- live
 

@@ -12,14 +12,9 @@ from typing import Any, Dict, List, Optional
 from ... import _core
 from . import analysis
 from .config import ProfilingConfig
-from .session import ProfilingSession
+from .session import ProfilingSession, plain
 
 _EXTENSIONS = {"html": "html", "text": "txt", "csv": "csv"}
-
-
-def _plain(value: Any) -> Any:
-    """For JSON: of what is no plain value only its type's name, never its text."""
-    return f"<{type(value).__name__}>"
 
 
 def _finite(value: Any) -> Any:
@@ -115,4 +110,4 @@ def _rows(session: ProfilingSession, data: "List[Any]") -> "List[Dict[str, Any]]
 
 
 def _dump(data: Any) -> str:
-    return json.dumps(_finite(data), indent=2, default=_plain, allow_nan=False)
+    return json.dumps(_finite(plain(data, 64)), indent=2, allow_nan=False)

@@ -2,9 +2,22 @@
 from __future__ import annotations
 
 import collections
+import itertools
 import threading
 import time
 from typing import Any, Deque, Dict, List, Optional
+
+
+def plain(value: Any, depth: int = 8) -> Any:
+    """A copy for JSON that holds nothing of the program's: of what is no plain value only its
+    type's name, never its text, which could wait for a GPU."""
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    if depth and isinstance(value, dict):
+        return {str(key): plain(item, depth - 1) for key, item in value.items()}
+    if depth and isinstance(value, (list, tuple)):
+        return [plain(item, depth - 1) for item in value]
+    return f"<{type(value).__name__}>"
 
 
 class Figures:
@@ -19,10 +32,14 @@ class Figures:
     def add(self, value: Optional[float]) -> None:
         if value is None:
             return
+        if self.count == 0:
+            self.least = self.most = value
+        elif value < self.least:  # type: ignore[operator]
+            self.least = value
+        elif value > self.most:  # type: ignore[operator]
+            self.most = value
         self.count += 1
         self.total += value
-        self.least = value if self.least is None else min(self.least, value)
-        self.most = value if self.most is None else max(self.most, value)
 
     @property
     def mean(self) -> Optional[float]:
@@ -67,7 +84,8 @@ class ProfilingSession:
         self.end: Optional[float] = None
         self.lock = threading.Lock()
         self.stages: "Dict[str, StageFigures]" = {}
-        self.open_stages = 0
+        self.begin_stage = itertools.count().__next__  # atomic, unlike +=
+        self.ended_stages = 0
         self.events = Kept(limit)
         self.steps, self.blocks, self.streaming, self.memory = (Kept(limit) for _ in range(4))
         self.step_ms, self.timestep, self.block_size = Figures(), Figures(), Figures()
@@ -83,7 +101,9 @@ class ProfilingSession:
         self.encoding_ms, self.latency_ms = Figures(), Figures()
         self.allocated, self.freed, self.small = Figures(), Figures(), 0
         self.cache = {"hits": 0, "misses": 0, "evictions": 0}
-        self.recording: Any = None  # genscope's own session, and whether we opened the run
+        self.of: Any = None  # its profiler
+        self.recording: Any = None  # genscope's own session
+        self.recorded = False  # whether the recorder may take events
         self.run_dir = ""
         self.gpu_absent = ""
 
@@ -104,13 +124,22 @@ class ProfilingSession:
             stage = self.stages.get(name)
             if stage is None:
                 stage = self.stages[name] = StageFigures()
-            stage.add(seconds)
-            stage.own += own
+                stage.least = stage.most = seconds
+            elif seconds < stage.least:  # type: ignore[operator]
+                stage.least = seconds
+            elif seconds > stage.most:  # type: ignore[operator]
+                stage.most = seconds
+            stage.count += 1
+            stage.total += seconds
+            if own > 0:
+                stage.own += own
             if not inside_same:
                 stage.covered += seconds
-            stage.failed += failed
+            if failed:
+                stage.failed += 1
             if metadata:
-                stage.metadata = dict(metadata)
+                stage.metadata = plain(metadata)
+            self.ended_stages += 1
 
     def add_step(self, row: "dict[str, Any]") -> None:
         with self.lock:
