@@ -53,7 +53,7 @@ class _Loader(importlib.abc.Loader):
         if module.__spec__ is not None:
             module.__spec__.loader = self._inner
         if module.__name__ in _timed:
-            with _core.span("import " + module.__name__):
+            with _core.stage("import " + module.__name__):
                 self._inner.exec_module(module)
         else:
             self._inner.exec_module(module)
