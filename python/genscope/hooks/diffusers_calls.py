@@ -42,6 +42,10 @@ class Interrupted(Exception):
     """Why a step has no end: the pipeline left its loop. Never raised."""
 
 
+class NoSchedulerStep(Exception):
+    """Why a step has no end: no scheduler of ours to see has told one. Never raised."""
+
+
 class Call:
     """One call of a pipeline. Steps are counted from 0, over all loops of the call."""
 
@@ -103,7 +107,7 @@ class Call:
 
     def end_denoise(self, error: Optional[BaseException]) -> None:
         if self.step is not None:
-            _leave(self.step, error or Interrupted())
+            _leave(self.step, error or (Interrupted() if self.clock is not None else NoSchedulerStep()))
             self.step = None
         if self.denoise is not None:
             _leave(self.denoise, error)
@@ -111,9 +115,9 @@ class Call:
         self.expected = None
 
     def at_other_stage(self) -> None:
-        """Decoding and what follows it end a loop whose length is not known. Within a loop that is
-        known to go on, it is a preview."""
-        if self.denoise is not None and self.expected is None and self.loop_steps > 0:
+        """Decoding and what follows it end a loop whose length is not known. Within a step, and so in a
+        loop that is known to go on, it is a preview."""
+        if self.step is None and self.denoise is not None and self.expected is None:
             self.end_denoise(None)
 
     def close(self, error: Optional[BaseException]) -> None:

@@ -148,7 +148,10 @@ def _number(value: Any) -> Optional[float]:
         return value
     device = getattr(value, "device", None)
     if getattr(device, "type", None) == "cpu" and getattr(value, "ndim", None) == 0:
-        return float(value)
+        try:
+            return float(value)
+        except (TypeError, ValueError, RuntimeError):  # a tensor without a value
+            return None
     return None
 
 
@@ -187,10 +190,8 @@ def _stage_of_vae(stage: str, ends: bool) -> Callable[[Any, tuple, dict], Any]:
     from .diffusers_facts import watch_grad
 
     def begin(self: Any, args: tuple, kwargs: dict) -> Any:
-        opened = open_stage(stage, ends)
-        if opened is not None:
-            watch_grad(self)
-        return opened
+        watch_grad(self)
+        return open_stage(stage, ends)
     return begin
 
 

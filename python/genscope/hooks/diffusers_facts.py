@@ -241,7 +241,7 @@ def watch_grad(vae: Any) -> None:
     """Notes whether autograd records in the VAE. Called as encode or decode begins."""
     global _grad_seen
     torch = sys.modules.get("torch")
-    if torch is None or _grad_seen:
+    if torch is None or _grad_seen or not isinstance(vae, torch.nn.Module):
         return
     first = next(iter(vae.parameters()), None) if torch.is_grad_enabled() else None
     _grad_seen = bool(first is not None and first.requires_grad

@@ -30,8 +30,17 @@ def _source(args: tuple, kwargs: dict) -> Optional[str]:
         if k in kwargs), None)
     if not isinstance(given, (str, os.PathLike)):
         return None
-    parts = [os.fspath(given), kwargs.get("subfolder"), kwargs.get("weight_name")]
+    parts = [_without_secrets(os.fspath(given)), kwargs.get("subfolder"), kwargs.get("weight_name")]
     return "/".join(str(p) for p in parts if p)
+
+
+def _without_secrets(address: str) -> str:
+    """An address without user and query, which may hold tokens; a path as it is."""
+    if "://" not in address:
+        return address
+    scheme, rest = address.split("?", 1)[0].split("://", 1)
+    host, slash, path = rest.partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
 
 
 def _begin_load(cls: Any, args: tuple, kwargs: dict) -> _Load:
