@@ -47,11 +47,11 @@ class Program(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout
 
-    def record(self, text, compare=True):
+    def record(self, text, compare=True, instrument="auto"):
         """Spans by their order in time. The output is the same as without genscope."""
         self.run_dir = os.path.join(self.folder, "run")
         output = self.run_it(text, BIN, "run", "--live", "never", "--no-gpu", "--run-dir",
-                             self.run_dir, "--")
+                             self.run_dir, "--instrument", instrument, "--")
         if compare:
             self.assertEqual(output, self.run_it(text))
         lines = self.genscope("report", self.run_dir, "--spans", "-f", "json").splitlines()
@@ -260,7 +260,8 @@ class Accelerate(Program):
 
 
 TRAINER = """
-    from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainingArguments
+    from transformers import (GPT2Config, GPT2LMHeadModel, PrinterCallback, Trainer,
+                              TrainingArguments)
     from transformers.utils import logging
     logging.set_verbosity_error()
     torch.manual_seed(0)
@@ -273,7 +274,8 @@ TRAINER = """
         "out", per_device_train_batch_size=2, gradient_accumulation_steps=2, num_train_epochs=2,
         logging_steps=1, eval_strategy="epoch", save_strategy="epoch", report_to=[], use_cpu=True,
         disable_tqdm=True), train_dataset=items, eval_dataset=items, callbacks=callbacks)
-    result = trainer.train()
+    trainer.remove_callback(PrinterCallback)  # it prints times
+    trainer.train()
     print([log.get("loss", log.get("eval_loss")) for log in trainer.state.log_history])
     print(sum(p.sum() for p in model.parameters()).item().hex())
     """
@@ -297,6 +299,14 @@ class HuggingFace(Program):
                               "    callbacks.append(GenscopeCallback())", compare=False)
         self.assertEqual(len(self.kind("batch")), 12)
         self.assertEqual(len(self.kind("epoch")), 2)
+
+    def test_the_callback_alone(self):
+        self.record(TRAINER % "from genscope.callbacks.transformers import GenscopeCallback\n"
+                              "    callbacks.append(GenscopeCallback())", compare=False,
+                    instrument="none")
+        self.assertEqual(self.count(), {("epoch", "epoch"): 2, ("batch", "batch"): 12,
+                                        ("stage", "optimizer"): 6})
+        self.assertIsNotNone(self.report["training"]["batches"]["first_loss"])
 
 
 LIGHTNING = """
@@ -342,12 +352,10 @@ class Lightning(Program):
         self.assertEqual(self.count(), self.EXPECTED)
 
     def test_the_callback_alone(self):
-        os.environ["GENSCOPE_INSTRUMENT"] = "none"
-        self.addCleanup(os.environ.pop, "GENSCOPE_INSTRUMENT")
         self.record(LIGHTNING % (
             "import lightning as L",
             "from genscope.callbacks.lightning import GenscopeCallback\n"
-            "    callbacks.append(GenscopeCallback())"), compare=False)
+            "    callbacks.append(GenscopeCallback())"), compare=False, instrument="none")
         self.assertEqual(self.count(), {
             ("epoch", "epoch"): 2, ("batch", "batch"): 6, ("stage", "sanity_check"): 1,
             ("stage", "validate"): 2})
