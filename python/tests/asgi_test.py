@@ -214,6 +214,7 @@ class Recorded(unittest.TestCase):
         self.assertEqual(parents["inner"], "in_thread")
         self.assertEqual(parents["after"], "/slow/{id}")
         self.assertEqual(parents["other"], "/other")
+        self.assertNotIn(parents["outside"], ("http", "/other", "/slow/{id}"))
         requests = {s["name"]: s for s in spans if s["kind"] == "request"}
         self.assertEqual(set(requests), {"/slow/{id}", "/other", "http"})
         args = requests["/slow/{id}"]["args"]
@@ -257,6 +258,8 @@ class Recorded(unittest.TestCase):
                 call(asgi.RequestMonitor(answering(before=slow)), scope("/slow/1", app=routes)),
                 call(asgi.RequestMonitor(answering(500, before=other)), scope("/other", app=routes)))
             await call(asgi.RequestMonitor(answering(before=late)), scope("/late"))
+            with gs.stage("outside"):  # the task goes on to other things
+                pass
         asyncio.run(both())
 
 
