@@ -121,6 +121,10 @@ class InferixProfiler(Telling):
         self._record(opened)
         if first and self.config.real_time_display:
             self._display.start()
+        opened.start()  # what came before is our own time
+        for monitor in (self.gpu_monitor, self.cpu_monitor):
+            if monitor is not None:
+                monitor._take()
         _sessions.set((*(one for one in _sessions.get() if one.end is None), opened))
         return opened
 
