@@ -2,11 +2,14 @@
 # Variables: JOBS (parallel compilers), FUZZ_SECONDS (per fuzzer), GENSCOPE_SKIP_SETUP=1.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test web web-e2e bench-web dev asan tsan release bench fuzz format check check-fast docs clean
+.PHONY: help setup demo test test-torch wheel bench-python web web-e2e bench-web dev asan asan-python tsan release bench fuzz format check check-fast docs clean
 
 JOBS ?= $(shell nproc)
 # Without this, ccache does not cache what uses a precompiled header.
 export CCACHE_SLOPPINESS := pch_defines,time_macros
+# Another checkout finds what this one compiled.
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
 FUZZ_SECONDS ?= 300
 # g++ 12's tsan cannot place its shadow when the kernel randomizes addresses widely.
 NO_ASLR := $(shell setarch -R true 2>/dev/null && echo setarch -R)
@@ -28,7 +31,20 @@ demo: ## build the command, profile the workload that ships with it
 	$(call build,release,demo_programs)
 	build/release/bin/genscope demo
 
-test: setup check-fast web dev web-e2e asan tsan ## all that CI runs: checks, then tests plain, in a browser, under asan+ubsan, under tsan
+test: setup check-fast web dev web-e2e asan tsan ## checks, then tests plain, in a browser, under asan+ubsan, under tsan
+	@echo "What needs torch, diffusers and their like is apart: make test-torch (7 GB of packages)."
+
+test-torch: setup ## the Python package with the real torch, diffusers, transformers, ... from PyPI; CI runs it after `test`
+	@test -f build/dev/build.ninja || cmake --preset dev
+	cmake --build --preset dev -j $(JOBS) --target genscope_python genscope_cli
+	tools/torch test
+
+wheel: release ## a wheel in build/dist that needs no compiler: CPython 3.10 and later
+	tools/wheel build/release build/dist --repair
+
+bench-python: release ## what spans, wrapped modules and hooks cost in Python; needs what test-torch installs
+	PYTHONPATH=build/release/python $$(tools/torch python) benchmarks/python/spans.py
+	GENSCOPE_BIN=build/release/bin/genscope $$(tools/torch python) benchmarks/python/pipeline.py
 
 web: setup ## types, lint and unit tests of the web page; web/dist is what web/src builds to
 	tools/web check
@@ -46,6 +62,17 @@ dev: setup ## build and test, the daily way
 asan: setup ## build and test under AddressSanitizer and UBSan
 	$(call build,asan)
 	ctest --preset asan
+
+# pymalloc would hide what is wrong with an object's memory; leaks of the interpreter are its own.
+asan-python: setup ## the tests of the Python package with the extension under AddressSanitizer and UBSan
+	$(call build,asan,genscope_python)
+	$(call build,asan,genscope_cli)
+	@set -e; for test in python/tests/*_test.py; do \
+	  case $$test in *wheel_test.py|*memory_test.py) continue;; esac; echo "== $$test"; \
+	  LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" PYTHONMALLOC=malloc \
+	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/asan/python GENSCOPE_BIN=$(CURDIR)/build/asan/bin/genscope \
+	  python3 $$test; \
+	done
 
 tsan: setup ## build and test under ThreadSanitizer
 	$(call build,tsan)

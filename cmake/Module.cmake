@@ -60,6 +60,17 @@ function(genscope_gtest_headers target)
   target_precompile_headers(${target} REUSE_FROM gtest_headers)
 endfunction()
 
+# Paths that tests need, in a header and not on the command line: a compiler cache then shares the
+# objects of all who do not include it between checkouts.
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/testing/test_paths.h" CONTENT [[
+#pragma once
+#define GENSCOPE_SOURCE_DIR "@PROJECT_SOURCE_DIR@"
+#define GENSCOPE_BIN_DIR "@PROJECT_BINARY_DIR@/bin"
+#define GENSCOPE_HELPER_DIR "@PROJECT_BINARY_DIR@/tests/helpers"
+#define GENSCOPE_NVML_DOUBLE_DIR "@PROJECT_BINARY_DIR@/nvml_double"
+#define GENSCOPE_DRIVER_DOUBLE_DIR "@PROJECT_BINARY_DIR@/driver_double"
+]] @ONLY)
+
 # genscope_gtest(<target> PREFIX <prefix> SOURCES <files> [LINK <libs>])
 # A gtest program whose cases ctest knows as <prefix>.Suite.Case, labelled <prefix>.
 # Cases are listed when ctest starts, not when the program is linked.
@@ -69,7 +80,7 @@ function(genscope_gtest target)
   add_executable(${target} ${arg_SOURCES})
   genscope_defaults(${target})
   genscope_internal_includes(${target})
-  target_compile_definitions(${target} PRIVATE GENSCOPE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_include_directories(${target} PRIVATE "${PROJECT_BINARY_DIR}/testing")  # test_paths.h
   target_link_libraries(${target} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)  # as above

@@ -25,11 +25,9 @@ foreach(level 450 470 510 535 550 580)
   add_dependencies(nvml_double ${library})
 endforeach()
 
-# Tells a test program where they are.
+# A test program that needs them; test_paths.h says where they are.
 function(genscope_use_nvml_double target)
   if(TARGET ${target})
-    target_compile_definitions(${target} PRIVATE
-      GENSCOPE_NVML_DOUBLE_DIR="${GENSCOPE_NVML_DOUBLE_DIR}")
     add_dependencies(${target} nvml_double)
   endif()
 endfunction()

@@ -71,6 +71,14 @@ struct RecorderSummary {
   std::optional<std::int64_t> probe_cpu_ns;  // of the samplers' threads
 };
 
+// What genscope hooked into by itself, or could not (docs/python.md).
+struct InstrumentRow {
+  std::string target;           // "diffusers", "diffusers.FluxPipeline"
+  bool hooked = false;          // else `reason` says why not
+  std::string reason;           // of a hook that works: what it records; may be empty
+  std::uint64_t processes = 1;  // that said the same
+};
+
 struct Analysis {
   std::int64_t begin_ns = 0;  // earliest recording, on the first process's scale
   std::int64_t wall_ns = 0;
@@ -95,6 +103,7 @@ struct Analysis {
   Telemetry telemetry;               // what probes sampled
   Resources resources;               // of stages and steps, from telemetry and device spans
   RecorderSummary recorder;
+  std::vector<InstrumentRow> instrument;
 };
 
 // Linear in the spans; needs some 8 bytes a span, and 50 a step or batch, while it works.

@@ -226,6 +226,11 @@ struct Model {
 // Any of the above: a file, an index, a diffusers folder, a folder with one model.
 Result<Model> inspect_model(const std::string& path);
 
+// The notes of a model, those about safety first.
+std::vector<std::string> ordered_notes(const Model& model);
+// One document, schema genscope.model/1 (docs/models.md). `files`: headers whose tensors it lists.
+std::string to_json(const Model& model, const std::vector<TensorFile>& files = {});
+
 // What the tensors of one header are. Prefixes are stripped; an all-in-one checkpoint gives one
 // component for each part. Pure.
 std::vector<Component> identify(const TensorFile& file);

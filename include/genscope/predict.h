@@ -118,4 +118,10 @@ struct Mfu {
 };
 Mfu judge(const Prediction& prediction, double measured_step_seconds);
 
+// One JSON document each (docs/predict.md), with a newline: a prediction and what a measured step
+// makes of it, the table of devices, the defaults of models.
+std::string to_json(const Prediction& prediction, std::optional<double> measured_step_seconds = {});
+std::string to_json(const std::vector<Hardware>& table);
+std::string to_json(const std::vector<Prediction>& models);
+
 }  // namespace genscope

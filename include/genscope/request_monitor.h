@@ -93,7 +93,9 @@ class ServedRequest {
   ServedRequest& operator=(ServedRequest&& other) noexcept;
   ~ServedRequest();
 
-  void started() noexcept;     // it left the queue
+  void started() noexcept;  // it left the queue
+  // It had waited this long before it came here, as a proxy's header says. Its time here is apart.
+  void waited(double seconds) noexcept;
   void first_byte() noexcept;  // of its answer; later calls do nothing
   // Settings of a generation for this request: its span goes below the request's.
   GenerationSettings generation(GenerationSettings settings = {}) const;

@@ -19,10 +19,12 @@ from ._core import (Session, Span, batch, begin, block, counter, current, enable
                     event, flush, forward, loading, name_thread, request, set_enabled, span, stage,
                     stats, step, task)
 from ._asyncio import watch as _watch_asyncio
+from ._device import watch as _watch_device
 from ._mark import configure, profile, session, steps, wrap
 from ._version import VERSION as __version__
 
 _watch_asyncio()
+_watch_device()
 
 # Loaded when first used: reading runs is for another moment than recording them.
 _LAZY = {

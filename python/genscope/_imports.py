@@ -12,10 +12,13 @@ import threading
 from types import ModuleType
 from typing import Callable, Optional
 
+from . import _core
+
 Then = Callable[[ModuleType], None]
 Report = Callable[[str, BaseException], None]
 
 _waiting: "dict[str, list[tuple[Then, Optional[Report]]]]" = {}
+_timed: "set[str]" = set()
 _busy = threading.local()
 
 
@@ -49,7 +52,11 @@ class _Loader(importlib.abc.Loader):
         module.__loader__ = self._inner
         if module.__spec__ is not None:
             module.__spec__.loader = self._inner
-        self._inner.exec_module(module)
+        if module.__name__ in _timed:
+            with _core.stage("import " + module.__name__):
+                self._inner.exec_module(module)
+        else:
+            self._inner.exec_module(module)
         _run(module)
 
 
@@ -82,3 +89,10 @@ def when_imported(name: str, then: Then, report: Optional[Report] = None) -> Non
     _waiting.setdefault(name, []).append((then, report))
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
+
+
+def time_import(name: str) -> None:
+    """Makes the import of `name` a span, "import <name>", unless it is imported already."""
+    if name not in sys.modules:
+        _timed.add(name)
+        when_imported(name, lambda module: None)

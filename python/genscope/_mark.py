@@ -12,13 +12,41 @@ T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+_at_end: "list[Callable[[str], None]]" = []
+
+
+def when_session_ends(then: Callable[[str], None]) -> None:
+    """Calls `then(run_dir)` after the next session() of this module has closed its trace."""
+    _at_end.append(then)
+
+
+class _Session(Session):
+    """A Session that tells who waits for its end. What they raise is printed, not raised."""
+
+    def close(self) -> None:
+        path = self.run_dir
+        super().close()
+        waiting, _at_end[:] = list(_at_end), []
+        for then in waiting if path else ():
+            try:
+                then(path)
+            except Exception as error:
+                import sys
+                print(f"genscope: {error}", file=sys.stderr)
+
+    def __exit__(self, type: Any, value: Any, trace: Any, /) -> None:
+        if type is not None:
+            self.arg("error", type.__name__)
+        self.close()
+
+
 def session(name: str, *, tags: Optional[dict] = None, **options: Any) -> Session:
     """Opens a run, or joins that of `genscope run`; ends with its `with` block, or with close().
 
     Options: out, run_dir, buffer_bytes, max_trace_bytes, keep_newest, pack, os_clock, quiet, span,
     skip, probes, probe_interval_seconds; see docs/python.md.
     """
-    opened = Session(name, **options)
+    opened = _Session(name, **options)
     for key, value in (tags or {}).items():
         opened.arg(str(key), value)
     return opened

@@ -41,10 +41,11 @@ int run_module(PyObject* module) {
                     "call it from the main one");
     return -1;
   }
-  const bool fine = add_spans(module) && add_recording(module) && add_session(module) &&
-                    add_reading(module) && add_monitors(module) &&
-                    PyModule_AddStringConstant(module, "VERSION", GENSCOPE_VERSION_STRING) == 0;
-  return fine ? 0 : -1;
+  for (const auto add : {add_spans, add_recording, add_session, add_reading, add_columns, add_arrow,
+                         add_models, add_monitors, add_request_monitor, add_device}) {
+    if (!add(module)) return -1;
+  }
+  return PyModule_AddStringConstant(module, "VERSION", GENSCOPE_VERSION_STRING);
 }
 
 PyModuleDef_Slot slots[] = {

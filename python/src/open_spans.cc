@@ -1,7 +1,10 @@
 #include "open_spans.h"
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <new>
+#include <unordered_map>
 
 namespace genscope::python {
 
@@ -13,6 +16,7 @@ namespace {
 PyObject* g_context = nullptr;
 PyObject* g_get = nullptr;  // bound methods of it
 PyObject* g_set = nullptr;
+bool g_follow = false;  // threads without a loop look at the context too
 
 // Keeps an exception that is on its way apart from what we call.
 class Aside {
@@ -61,7 +65,8 @@ bool loop_is_running() noexcept {
     return false;
   const Ref loop(PyObject_CallNoArgs(g_running_loop));
   if (!loop) PyErr_Clear();
-  return loop && loop.get() != Py_None;
+  if (loop && loop.get() != Py_None) return true;
+  return g_follow && current_in_task() != 0;
 }
 
 std::uint64_t current_in_task() noexcept {
@@ -119,6 +124,46 @@ void leave_in_task(Opened& opened) noexcept {
 
 namespace {
 
+// Spans of tasks begun by hand. Those that are never ended stay, up to a bound: beyond it a span
+// that ends leaves the task below it.
+constexpr std::size_t kMaxKept = 4096;
+std::atomic<std::size_t> g_kept{0};  // their number: without any, end() pays a load
+std::mutex& kept_mutex() noexcept {
+  static auto* const mutex = new std::mutex;
+  return *mutex;
+}
+std::unordered_map<std::uint64_t, PyObject*>& kept() noexcept {
+  static auto* const map = new std::unordered_map<std::uint64_t, PyObject*>;
+  return *map;
+}
+
+}  // namespace
+
+void keep(const Opened& opened) noexcept {
+  if (opened.id == 0 || opened.before == nullptr) return;
+  const std::lock_guard lock(kept_mutex());
+  if (kept().size() >= kMaxKept || !kept().emplace(opened.id, opened.before).second) {
+    Py_DECREF(opened.before);
+  }
+  g_kept.store(kept().size(), std::memory_order_relaxed);
+}
+
+Opened take_kept(std::uint64_t id) noexcept {
+  Opened opened;
+  if (g_kept.load(std::memory_order_relaxed) == 0) [[likely]]
+    return opened;
+  const std::lock_guard lock(kept_mutex());
+  const auto found = kept().find(id);
+  if (found == kept().end()) return opened;
+  opened.id = id;
+  opened.before = found->second;
+  kept().erase(found);
+  g_kept.store(kept().size(), std::memory_order_relaxed);
+  return opened;
+}
+
+namespace {
+
 PyObject* watch_asyncio(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 2) {
     PyErr_SetString(PyExc_TypeError, "watch_asyncio(running_loop, context_variable)");
@@ -136,9 +181,16 @@ PyObject* watch_asyncio(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return none();
 }
 
+PyObject* follow_context(PyObject*, PyObject*) {
+  g_follow = true;
+  return none();
+}
+
 PyMethodDef functions[] = {
     {"watch_asyncio", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(watch_asyncio)),
      METH_FASTCALL, "From now on, ask whether an event loop runs."},
+    {"follow_context", follow_context, METH_NOARGS,
+     "From now on, spans of threads that run for a task are below the task's."},
     {nullptr, nullptr, 0, nullptr},
 };
 

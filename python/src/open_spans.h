@@ -19,7 +19,9 @@ struct Opened {
   PyObject* before = nullptr;  // owned: value of the context variable
 };
 
-// Whether the calling thread runs an event loop. One load until asyncio is imported.
+// Whether the calling thread runs an event loop, or, once follow_context() was called, runs for a
+// task of one (a server's pool of threads copies the task's context). One load until asyncio is
+// imported.
 extern PyObject* g_running_loop;  // asyncio.events._get_running_loop, or null
 bool loop_is_running() noexcept;
 
@@ -62,6 +64,10 @@ std::uint64_t current() noexcept;
 // A span of a task: detached, below current(), and itself current until closed.
 Opened open_in_task(SpanKind kind, std::string_view name) noexcept;
 void close_in_task(Opened& opened, bool failed) noexcept;
+// For spans that no object holds: keeps what was open before until take_kept(), which gives an
+// Opened without an id for a span that was not kept.
+void keep(const Opened& opened) noexcept;
+Opened take_kept(std::uint64_t id) noexcept;
 // The same for a span that another one begins and ends.
 Opened enter_in_task(std::uint64_t id) noexcept;
 void leave_in_task(Opened& opened) noexcept;

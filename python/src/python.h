@@ -6,6 +6,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <atomic>
 #include <string_view>
 #include <utility>
 
@@ -65,11 +66,22 @@ class WithoutGil {
   PyThreadState* state_;
 };
 
+// Sessions that were opened in this process.
+extern std::atomic<unsigned long long> g_sessions;
+
 // Each file's part of the module; false with an exception set.
 bool add_spans(PyObject* module);
 bool add_recording(PyObject* module);
 bool add_session(PyObject* module);
 bool add_reading(PyObject* module);
+bool add_columns(PyObject* module);
+bool add_arrow(PyObject* module);
+bool add_models(PyObject* module);
+bool add_request_monitor(PyObject* module);
 bool add_monitors(PyObject* module);
+bool add_device(PyObject* module);
+
+// Takes the device time that is known by now. Before a trace is closed, without the GIL.
+void settle_device_time() noexcept;
 
 }  // namespace genscope::python

@@ -152,11 +152,12 @@ PyObject* flush_all(PyObject*, PyObject*) {
 
 PyObject* recorder_figures(PyObject*, PyObject*) {
   const RecorderStats stats = recorder_stats();
-  return Py_BuildValue("{s:O,s:K,s:K,s:K,s:K}", "active", stats.active ? Py_True : Py_False,
+  return Py_BuildValue("{s:O,s:K,s:K,s:K,s:K,s:K}", "active", stats.active ? Py_True : Py_False,
                        "lost_spans", static_cast<unsigned long long>(stats.lost_spans),
                        "lost_records", static_cast<unsigned long long>(stats.lost_records),
                        "bytes_written", static_cast<unsigned long long>(stats.bytes_written),
-                       "threads", static_cast<unsigned long long>(stats.threads));
+                       "threads", static_cast<unsigned long long>(stats.threads), "sessions",
+                       g_sessions.load());
 }
 
 // allocator_stats(device, dict, /): keys as in AllocatorStats; others and None are ignored.

@@ -8,6 +8,8 @@
 #include "python.h"
 
 namespace genscope::python {
+
+std::atomic<unsigned long long> g_sessions = 0;
 namespace {
 
 struct SessionObject {
@@ -74,6 +76,7 @@ PyObject* session_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     const std::string text = name;
     const WithoutGil released;
     self_of(object)->session = std::make_unique<Session>(text, options);
+    g_sessions++;
   }
   return object;
 }
@@ -81,6 +84,7 @@ PyObject* session_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
 void close(SessionObject* self) {
   if (!self->session) return;
   const WithoutGil released;
+  settle_device_time();
   self->session->close();
 }
 

@@ -311,8 +311,8 @@ PyObject* begin_by_hand(PyObject*, PyObject* const* args, Py_ssize_t count, PyOb
   std::uint64_t id = 0;
   if (loop_is_running()) {
     Opened opened = open_in_task(kind, site != nullptr ? std::string_view(site->name) : text);
-    Py_CLEAR(opened.before);
     id = opened.id;
+    keep(opened);
   } else {
     id = site != nullptr ? internal::begin(*site) : begin_scoped(kind, text).id();
     if (id != 0) push(id);
@@ -337,6 +337,10 @@ PyObject* end_by_hand(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (failed < 0) return nullptr;
   if (id == 0) return none();
   if (g_on_end != nullptr) g_on_end(id, SpanKind::stage);
+  if (Opened opened = take_kept(id); opened.id != 0) {
+    close_in_task(opened, failed != 0);
+    return none();
+  }
   if (failed != 0) {
     end_failed(Handle(id));
   } else {

@@ -5,6 +5,8 @@
 
 #include "advise/testing/facts.h"
 
+#include "test_paths.h"
+
 namespace genscope {
 namespace {
 

@@ -8,6 +8,8 @@
 
 #include <genscope/advise.h>
 
+#include "test_paths.h"
+
 namespace genscope::advice {
 namespace {
 

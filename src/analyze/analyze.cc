@@ -6,6 +6,7 @@
 #include "analyze/counters.h"
 #include "analyze/generation/generation.h"
 #include "analyze/generation/steps.h"
+#include "analyze/instrument.h"
 #include "analyze/resources/resources.h"
 #include "analyze/stages.h"
 #include "analyze/telemetry.h"
@@ -74,6 +75,7 @@ Analysis analyze(const Run& run) {
   analysis::add_stage_energy(run, rows, clocks, sampled.energies, result.stages);
   add_generation(run, clocks, result);
   result.resources = analysis::summarize_resources(run, rows, clocks, sampled, result);
+  result.instrument = analysis::instrument_table(run);
   result.clock_offset_ns = std::move(clocks.offset_ns);
   return result;
 }

@@ -48,8 +48,7 @@ class Inspect final : public Command {
     const watch::Look look = {.width = static_cast<std::size_t>(output_width()),
                               .color = use_color(globals.color),
                               .unicode = output_is_utf8()};
-    output->sink()(json_ ? inspect::model_json(*model, files)
-                         : inspect::model_text(*model, files, look));
+    output->sink()(json_ ? to_json(*model, files) : inspect::model_text(*model, files, look));
     return kFine;
   }
 

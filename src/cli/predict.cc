@@ -92,7 +92,8 @@ class Predict final : public Command {
     const watch::Look look = {.width = static_cast<std::size_t>(output_width()),
                               .color = use_color(globals.color),
                               .unicode = output_is_utf8()};
-    return print(json_ ? shown_json(shown) : shown_text(shown, explain_, look));
+    return print(json_ ? to_json(*prediction, shown.measured_seconds)
+                       : shown_text(shown, explain_, look));
   }
 
  private:
@@ -186,8 +187,7 @@ class Predict final : public Command {
   }
 
   std::string list_hardware() const {
-    return json_ ? predict::hardware_json(hardware_table())
-                 : predict::hardware_text(hardware_table());
+    return json_ ? to_json(hardware_table()) : predict::hardware_text(hardware_table());
   }
 
   Result<int> list_models() const {
@@ -200,7 +200,7 @@ class Predict final : public Command {
       if (!prediction) return prediction.error();
       models.push_back(std::move(*prediction));
     }
-    return print(json_ ? predict::models_json(models) : predict::models_text(models));
+    return print(json_ ? to_json(models) : predict::models_text(models));
   }
 
   static Result<int> print(const std::string& text) {

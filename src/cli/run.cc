@@ -20,6 +20,8 @@
 #include "cli/watch/figures.h"
 #include "cli/watch/gpu_lines.h"
 #include "cli/watch/live_server.h"
+#include "cli/watch/logs/record_sink.h"
+#include "cli/watch/logs/relay.h"
 #include "cli/watch/python.h"
 #include "cli/watch/settings.h"
 #include "cli/watch/watcher.h"
@@ -108,6 +110,11 @@ class RunCommand final : public Command {
              "What to record of Python programs: auto, none, or names with commas; see "
              "docs/python.md")
         .split_at(',');
+    options
+        .add("--logs", logs_, "FORMAT",
+             "Read stages and steps from the command's output: auto, tqdm, comfyui or sdcpp; see "
+             "docs/logs.md")
+        .one_of({"auto", "tqdm", "comfyui", "sdcpp"});
     const Option config =
         options.add("--config", flags_.config, "FILE", "Settings file, see docs/config.md");
     options.add("--preset", flags_.preset, "NAME", "development, production or debugging")
@@ -129,7 +136,8 @@ class RunCommand final : public Command {
                     "  genscope run -- python generate.py --steps 20\n"
                     "  genscope run --live never --json report.json -- ./pipeline > images.txt\n"
                     "  genscope run --no-gpu --interval 50 -- make -j8\n"
-                    "  genscope run --serve -- ./pipeline\n\n") +
+                    "  genscope run --serve -- ./pipeline\n"
+                    "  genscope run --logs sdcpp -- sd -m model.gguf -p \"a cat\"\n\n") +
         kExitHelp);
   }
 
@@ -155,13 +163,16 @@ class RunCommand final : public Command {
   }
 
  private:
-  int watch_it(const watch::WatchOptions& options, Place& place, const Globals& globals) {
+  int watch_it(watch::WatchOptions options, Place& place, const Globals& globals) {
     watch::CannotStart why;
+    const std::unique_ptr<watch::LogRelay> relay = open_relay(place);
+    options.logs = relay.get();
     std::optional<watch::Watcher> watcher(options);
     OwnTrace trace(place.path, settings_.tags);
     start_server(place);
     watch::Telemetry telemetry(settings_.telemetry, trace.sink());
     const std::optional<watch::Ending> ending = watcher->watch(telemetry, why);
+    if (relay && ending) tell_logs(*relay);
     const std::string trouble = trace.close();
     if (!ending) {
       remove(place);
@@ -183,6 +194,26 @@ class RunCommand final : public Command {
   std::vector<std::pair<std::string, std::string>> added_environment(const Place& place) const {
     if (place.path.empty()) return {};
     return watch::instrument_environment(instrument_, watch::find_injection());
+  }
+
+  std::unique_ptr<watch::LogRelay> open_relay(const Place& place) {
+    using watch::LogFormat;
+    if (logs_.empty() || place.path.empty()) return nullptr;
+    const LogFormat format = logs_ == "tqdm"      ? LogFormat::tqdm
+                             : logs_ == "comfyui" ? LogFormat::comfyui
+                             : logs_ == "sdcpp"   ? LogFormat::sdcpp
+                                                  : LogFormat::automatic;
+    std::string why;
+    std::unique_ptr<watch::LogRelay> relay = watch::LogRelay::open(format, log_spans_, why);
+    if (!relay) say("the log is not read: " + why);
+    return relay;
+  }
+
+  // Into the trace: what was read of the log, for who wonders why there is nothing.
+  void tell_logs(const watch::LogRelay& relay) const {
+    event("logs", {{"format", std::string_view(logs_)},
+                   {"lines", relay.understood()},
+                   {"skipped_bytes", relay.skipped_bytes()}});
   }
 
   void start_server(const Place& place) {
@@ -270,9 +301,10 @@ class RunCommand final : public Command {
 
   // The stage table of what the command recorded and what the advisor says, or "" if it marked
   // nothing.
-  static std::string stages(const WholeRun& whole, const watch::Look& look) {
-    const auto ours = [](const Trace& trace) {
-      return trace.process.pid == static_cast<std::uint32_t>(getpid()) || trace.spans.size() == 0;
+  std::string stages(const WholeRun& whole, const watch::Look& look) const {
+    const auto ours = [this](const Trace& trace) {
+      const bool own = trace.process.pid == static_cast<std::uint32_t>(getpid());
+      return (own && logs_.empty()) || trace.spans.size() == 0;
     };
     const auto& traces = whole.run.traces;
     if (std::all_of(traces.begin(), traces.end(), ours)) return "";
@@ -337,7 +369,8 @@ class RunCommand final : public Command {
   watch::RunFlags flags_;
   watch::RunSettings settings_;
   std::optional<WholeRun> whole_;
-  std::string run_dir_, name_, json_;
+  std::string run_dir_, name_, json_, logs_;
+  watch::LogRecorder log_spans_;
   std::optional<watch::LiveServer> server_;
   int port_ = 0;
   bool serve_ = false, linger_ = false;

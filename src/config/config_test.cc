@@ -8,6 +8,8 @@
 #include "config/fields.h"
 #include "testing/temp_dir.h"
 
+#include "test_paths.h"
+
 namespace genscope {
 namespace {
 

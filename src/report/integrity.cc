@@ -79,4 +79,17 @@ std::vector<std::string> integrity_sentences(const Run& run) {
   return out;
 }
 
+InstrumentSentences instrument_sentences(const Analysis& analysis) {
+  InstrumentSentences out;
+  for (const InstrumentRow& row : analysis.instrument) {
+    if (row.hooked) {
+      out.hooked += (out.hooked.empty() ? "hooked: " : ", ") + printable(row.target);
+    } else {
+      out.failed.push_back(
+          fmt::format("not hooked: {}: {}", printable(row.target), printable(row.reason)));
+    }
+  }
+  return out;
+}
+
 }  // namespace genscope::report

@@ -16,4 +16,11 @@ std::vector<std::string> loss_sentences(const Analysis& analysis);
 // unfinished, unreadable files. Empty when all is well. Printable.
 std::vector<std::string> integrity_sentences(const Run& run);
 
+// What was hooked, in one sentence, and one for each hook that failed. Empty where nothing says.
+struct InstrumentSentences {
+  std::string hooked;
+  std::vector<std::string> failed;
+};
+InstrumentSentences instrument_sentences(const Analysis& analysis);
+
 }  // namespace genscope::report

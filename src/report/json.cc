@@ -50,6 +50,7 @@ class JsonReport {
     out["counters"] = counters();
     out["recorder"] = recorder();
     out["integrity"] = integrity();
+    out["instrument"] = instrument();
     out["absent"] = std::move(absent_);
     return out;
   }
@@ -211,6 +212,17 @@ class JsonReport {
                            {"notes", i.notes}});
     }
     return {{"processes", std::move(processes)}, {"notes", run_.notes}};
+  }
+
+  Json instrument() const {
+    Json rows = Json::array();
+    for (const InstrumentRow& row : analysis_.instrument) {
+      rows.push_back({{"target", row.target},
+                      {"hooked", row.hooked},
+                      {"reason", text_or_null(row.reason)},
+                      {"processes", row.processes}});
+    }
+    return rows;
   }
 
   const Run& run_;

@@ -8,6 +8,8 @@
 #include "report/testing/sample.h"
 #include "report/testing/sampled.h"
 
+#include "test_paths.h"
+
 namespace genscope {
 namespace {
 

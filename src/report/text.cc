@@ -243,6 +243,9 @@ class TextReport {
       lost ? warning(loss) : sentence(loss);
     }
     for (const std::string& damage : rep::integrity_sentences(run_)) warning(damage);
+    const rep::InstrumentSentences hooks = rep::instrument_sentences(analysis_);
+    if (!hooks.hooked.empty()) sentence(hooks.hooked);
+    for (const std::string& failure : hooks.failed) warning(failure);
   }
 
   void findings() {

@@ -3,6 +3,8 @@
 
 #include "support.h"
 
+#include "test_paths.h"
+
 namespace genscope::testing {
 namespace {
 

@@ -5,6 +5,8 @@
 
 #include <fstream>
 
+#include "test_paths.h"
+
 namespace genscope::testing {
 
 SessionOptions options_in(const TempDir& dir) {

@@ -21,7 +21,7 @@ import unittest
 
 BIN, TINYDIFF = os.environ["GENSCOPE_BIN"], os.environ["TINYDIFF"]
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PATIENCE = 120
+PATIENCE = 300
 TOKEN = "0123456789abcdef"
 LONG = 1000
 

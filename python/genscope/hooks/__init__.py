@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import importlib
 import os
-from typing import Iterable, Optional
+from typing import Optional, Sequence
 
+from .._imports import time_import
 from ._report import done, problem
 
 # Name for --instrument -> module here. Each has install() and registers with when_imported().
@@ -25,6 +26,8 @@ HOOKS = {
     "lightning": "lightning_",
     "comfyui": "comfyui",
 }
+# Libraries whose import is a span of its own, "import torch": seconds at the start of a program.
+LIBRARIES = ("torch", "diffusers", "transformers", "accelerate", "lightning", "pytorch_lightning")
 _installed: "set[str]" = set()
 
 
@@ -42,8 +45,10 @@ def parse(text: str) -> "list[str]":
     return words
 
 
-def install(names: Optional[Iterable[str]] = None) -> None:
+def install(names: Optional[Sequence[str]] = None) -> None:
     """Installs the hooks of these names, of all without any. Never raises."""
+    for library in LIBRARIES if names is None or names else ():
+        time_import(library)
     for name in (list(HOOKS) if names is None else names):
         if name in _installed:
             continue

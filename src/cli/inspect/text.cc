@@ -195,14 +195,6 @@ class Text {
 
 }  // namespace
 
-std::vector<std::string> ordered_notes(const Model& model) {
-  std::vector<std::string> notes = model.notes;
-  std::stable_partition(notes.begin(), notes.end(), [](const std::string& note) {
-    return note.find("safety: ") != std::string::npos;
-  });
-  return notes;
-}
-
 std::string model_text(const Model& model, const std::vector<TensorFile>& files, const Look& look) {
   return Text(look).make(model, files);
 }

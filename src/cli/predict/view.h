@@ -1,4 +1,4 @@
-// What `genscope predict` shows, as text for people and as JSON for programs. Pure functions.
+// What `genscope predict` shows people. Pure functions.
 #pragma once
 
 #include <optional>
@@ -19,13 +19,9 @@ struct Shown {
 
 // `explain`: where every figure is from and what is left out.
 std::string shown_text(const Shown& shown, bool explain, const watch::Look& look);
-// One JSON document (docs/predict.md), with a newline.
-std::string shown_json(const Shown& shown);
 
 // The tables behind `--gpu list` and `predict list`.
 std::string hardware_text(const std::vector<Hardware>& table);
-std::string hardware_json(const std::vector<Hardware>& table);
 std::string models_text(const std::vector<Prediction>& models);  // each with its defaults
-std::string models_json(const std::vector<Prediction>& models);
 
 }  // namespace genscope::cli::predict

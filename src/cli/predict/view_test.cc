@@ -60,7 +60,7 @@ TEST(PredictText, AMeasuredStepIsJudged) {
 
 TEST(PredictJson, HasEveryPart) {
   Shown shown = flux({.offload = Offload::group});
-  const std::string json = shown_json(shown);
+  const std::string json = to_json(shown.prediction, shown.measured_seconds);
   for (const char* part :
        {"\"schema\": \"genscope.predict/1\"", "\"bound\": \"link\"", "\"offload\": \"group\"",
         "\"measured\": null", "\"fits\": true", "\"sources\": [", "\"not_modelled\": ["}) {
@@ -68,7 +68,7 @@ TEST(PredictJson, HasEveryPart) {
   }
   shown.measured_seconds = 1.9;
   shown.mfu = judge(shown.prediction, 1.9);
-  EXPECT_THAT(shown_json(shown), HasSubstr("\"band\": \"poor\""));
+  EXPECT_THAT(to_json(shown.prediction, shown.measured_seconds), HasSubstr("\"band\": \"poor\""));
 }
 
 TEST(PredictLists, NameEveryRow) {

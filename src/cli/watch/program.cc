@@ -65,7 +65,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 }
 
 int spawn(pid_t& pid, const std::string& file, std::vector<std::string>& words,
-          std::vector<std::string>& environment) {
+          std::vector<std::string>& environment, std::array<int, 2> outputs) {
   const SignalState& start = signals_at_start();
   // By bits: sigfillset and sigdelset leave out the two signals that threads use, and posix_spawn
   // ignores those unless told otherwise.
@@ -82,8 +82,15 @@ int spawn(pid_t& pid, const std::string& file, std::vector<std::string>& words,
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setsigmask(&attributes, &start.mask);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-  const int error = posix_spawn(&pid, file.c_str(), nullptr, &attributes, pointers(words).data(),
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  for (int i = 0; i < 2; ++i) {
+    const int output = outputs[static_cast<std::size_t>(i)];
+    if (output >= 0) posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO + i);
+  }
+  const int error = posix_spawn(&pid, file.c_str(), &actions, &attributes, pointers(words).data(),
                                 pointers(environment).data());
+  posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   return error;
 }
@@ -111,14 +118,14 @@ std::string find_command(const std::string& word, const char* path, CannotStart&
 
 pid_t start_command(const std::string& file, std::vector<std::string> command,
                     const std::vector<std::pair<std::string, std::string>>& environment,
-                    CannotStart& why) {
+                    CannotStart& why, std::array<int, 2> outputs) {
   std::vector<std::string> variables = merged(environment);
   pid_t pid = 0;
-  int error = spawn(pid, file, command, variables);
+  int error = spawn(pid, file, command, variables, outputs);
   if (error == ENOEXEC) {
     std::vector<std::string> by_shell = {"/bin/sh", file};
     by_shell.insert(by_shell.end(), command.begin() + 1, command.end());
-    error = spawn(pid, by_shell[0], by_shell, variables);
+    error = spawn(pid, by_shell[0], by_shell, variables, outputs);
   }
   if (error == 0) return pid;
   why = explain(command[0], error, true);

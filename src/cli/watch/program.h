@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,10 +27,10 @@ std::string find_command(const std::string& word, const char* path, CannotStart&
 
 // Starts `file` with `command` as its words: our descriptors, group, directory and environment
 // (with `environment` on top), and the signals as they were when we started. A script without #!
-// is given to /bin/sh. The pid, or 0 and `why`.
+// is given to /bin/sh. `outputs` become its stdout and stderr; -1: ours. The pid, or 0 and `why`.
 pid_t start_command(const std::string& file, std::vector<std::string> command,
                     const std::vector<std::pair<std::string, std::string>>& environment,
-                    CannotStart& why);
+                    CannotStart& why, std::array<int, 2> outputs = {-1, -1});
 
 // 0..255, or 128 + the signal that ended it.
 int exit_code_of(int wait_status);

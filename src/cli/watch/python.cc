@@ -58,6 +58,9 @@ std::string find_injection() {
   const fs::path self = fs::read_symlink("/proc/self/exe", failed);
   if (failed) return "";
   const fs::path prefix = self.parent_path().parent_path();
+  if (holds_package(prefix.parent_path()) && prefix.filename() == "genscope") {  // in a wheel
+    return (prefix / "inject").string();
+  }
   for (const char* const folder : {"python", "lib/genscope/python", "lib64/genscope/python"}) {
     if (holds_package(prefix / folder)) return (prefix / folder / "genscope/inject").string();
   }

@@ -43,8 +43,11 @@ std::optional<Ending> Watcher::watch(Telemetry& telemetry, CannotStart& why) {
                              before != nullptr ? before + ("," + options_.skip) : options_.skip);
   }
   begin_ns_ = now_ns();
-  pid_ = start_command(options_.file, options_.command, environment, why);
+  const std::array<int, 2> outputs =
+      options_.logs != nullptr ? options_.logs->outputs() : std::array<int, 2>{-1, -1};
+  pid_ = start_command(options_.file, options_.command, environment, why, outputs);
   if (pid_ == 0) return std::nullopt;
+  if (options_.logs != nullptr) options_.logs->start();
   rusage own{};
   getrusage(RUSAGE_SELF, &own);
   own_maxrss_kib_ = own.ru_maxrss;
@@ -60,6 +63,7 @@ std::optional<Ending> Watcher::watch(Telemetry& telemetry, CannotStart& why) {
     redraw();
   }
   end_ns_ = now_ns();
+  if (options_.logs != nullptr) options_.logs->finish();
   screen_.reset();
   return reap();
 }
@@ -97,6 +101,10 @@ void Watcher::handle(const signalfd_siginfo& info) {
     kill(pid_, number);
   }
   if (reaction.kind == Reactions::stop) stop_ourselves();
+  if (reaction.kind == Reactions::resize && options_.logs != nullptr) {
+    options_.logs->resize();
+    kill(pid_, SIGWINCH);  // it may have looked before
+  }
   const bool redraw_all = reaction.kind == Reactions::resize || reaction.kind == Reactions::resume;
   if (redraw_all && screen_) {
     screen_->measure();
@@ -127,9 +135,11 @@ void Watcher::redraw() {
   state.gpus_wanted = telemetry_->gpus_wanted();
   if (state.gpus_wanted) state.probes = telemetry_->reports();
   if (follower_) state.progress = follower_->poll();
-  std::erase_if(state.progress.processes, [](const Progress::Process& process) {
-    return process.pid == static_cast<std::uint32_t>(getpid());
-  });
+  if (options_.logs == nullptr) {  // else our own trace has the stages of the log
+    std::erase_if(state.progress.processes, [](const Progress::Process& process) {
+      return process.pid == static_cast<std::uint32_t>(getpid());
+    });
+  }
   if (now_ns() >= next_trail_ns_) {
     next_trail_ns_ = now_ns() + kTrailNs;
     extend_trails(trails_, state.snapshot);

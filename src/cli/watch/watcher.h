@@ -16,6 +16,7 @@
 
 #include "cli/watch/live_block.h"
 #include "cli/watch/live_screen.h"
+#include "cli/watch/logs/relay.h"
 #include "cli/watch/orphans.h"
 #include "cli/watch/program.h"
 #include "cli/watch/signals.h"
@@ -33,6 +34,7 @@ struct WatchOptions {
   std::string color = "auto";
   std::string skip;  // spans that the command's sessions leave out, added to $GENSCOPE_SKIP
   std::vector<std::pair<std::string, std::string>> environment;  // to add to the command's
+  LogRelay* logs = nullptr;  // through which its output goes; outlives the watcher
 };
 
 class Watcher {

@@ -26,6 +26,11 @@ class Ring {
     items_.clear();
     oldest_ = 0;
   }
+  // Without a copy, in no order.
+  template <class Visit>
+  void each(Visit&& visit) const {
+    for (const T& item : items_) visit(item);
+  }
   // Oldest first.
   std::vector<T> items() const {
     std::vector<T> out;

@@ -17,6 +17,8 @@
 #include "testing/sanitizer.h"
 #include "testing/temp_dir.h"
 
+#include "test_paths.h"
+
 namespace genscope {
 namespace {
 

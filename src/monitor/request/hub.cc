@@ -97,6 +97,18 @@ std::vector<RequestRecord> RequestHub::recent() const {
   return window_.items();
 }
 
+std::optional<double> RequestHub::mean_seconds() const {
+  double sum = 0;
+  std::uint64_t count = 0;
+  const std::lock_guard lock(mutex_);
+  window_.each([&](const RequestRecord& record) {
+    if (!record.error_class.empty()) return;
+    sum += record.total_seconds;
+    count++;
+  });
+  return count == 0 ? std::nullopt : std::optional(sum / static_cast<double>(count));
+}
+
 void RequestHub::publish(const RequestStats& stats) const noexcept {
   for (const auto& [metric, value] : metric_values(stats)) {
     counter(options.name + "/" + std::string(metric), value);

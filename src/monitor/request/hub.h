@@ -35,6 +35,8 @@ class RequestHub {
 
   RequestStats stats() const;
   std::vector<RequestRecord> recent() const;
+  // stats().total.mean, for each answer: without a copy of the window.
+  std::optional<double> mean_seconds() const;
 
   const RequestMonitorOptions options;
   const Ticks ticks;

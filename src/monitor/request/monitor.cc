@@ -45,6 +45,12 @@ void ServedRequest::started() noexcept {
   if (state_ != nullptr) hub_->started(*state_);
 }
 
+void ServedRequest::waited(double seconds) noexcept {
+  if (state_ == nullptr || !(seconds >= 0)) return;
+  state_->record.queue_seconds = seconds;
+  state_->span.arg("queue_seconds", seconds);
+}
+
 void ServedRequest::first_byte() noexcept {
   if (state_ == nullptr || state_->record.first_byte_seconds) return;
   state_->record.first_byte_seconds = hub_->ticks.seconds(hub_->ticks.now() - state_->begin);
@@ -144,7 +150,7 @@ std::vector<std::pair<std::string, std::string>> RequestMonitor::response_header
     const ServedRequest& request) const {
   std::vector<std::pair<std::string, std::string>> headers = {
       {"X-Request-Time", fmt::format("{:.3f}", request.elapsed_seconds())}};
-  if (const auto mean = hub_->stats().total.mean) {
+  if (const auto mean = hub_->mean_seconds()) {
     headers.emplace_back("X-Avg-Request-Time", fmt::format("{:.3f}", *mean));
   }
   return headers;

@@ -31,6 +31,18 @@ RequestRecord serve(RequestMonitor& monitor, double seconds, int status = 200) {
   return request.finish(status);
 }
 
+TEST(RequestMonitor, TakesAProxysWordForTheWaitBefore) {
+  RequestMonitor monitor(scripted());
+  ServedRequest request = monitor.begin("/generate");
+  request.waited(0.75);
+  request.waited(-1);  // clocks that disagree
+  pass(2);
+  const RequestRecord record = request.finish(200);
+  EXPECT_EQ(record.queue_seconds, 0.75);
+  EXPECT_EQ(record.total_seconds, 2);
+  EXPECT_EQ(monitor.stats().queue_wait.p50, 0.75);
+}
+
 TEST(RequestMonitor, TimesQueueFirstByteAndWhole) {
   RequestMonitor monitor(scripted());
   ServedRequest request = monitor.enqueue("/generate");

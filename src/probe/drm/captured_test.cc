@@ -13,6 +13,8 @@
 #include "probe/drm/test_rig.h"
 #include "testing/temp_dir.h"
 
+#include "test_paths.h"
+
 namespace genscope::probe::drm {
 namespace {
 

@@ -14,6 +14,8 @@
 #include "probe/nvidia/probe.h"
 #include "probe/test_board.h"
 
+#include "test_paths.h"
+
 namespace genscope::probe::nvml {
 
 class TestRig {

@@ -7,6 +7,8 @@
 #include "genscope/store.h"
 #include "testing/temp_dir.h"
 
+#include "test_paths.h"
+
 namespace genscope {
 namespace {
 

@@ -69,6 +69,12 @@ export interface Integrity {
   notes: string[];
 }
 
+export interface Instrument {
+  target: string;
+  hooked: boolean;
+  reason: string | null;
+}
+
 export interface Report {
   run: {
     id?: string | null;
@@ -97,6 +103,7 @@ export interface Report {
   counters: JsonObject[];
   recorder: JsonObject;
   integrity: Integrity;
+  instrument: Instrument[];
   absent: { [path: string]: string };
   // Keys that a report may gain; see include/genscope/generation.h and resources.h.
   diffusion: JsonObject;
@@ -159,6 +166,7 @@ export function as_report(raw: JsonObject): Report {
     counters: objects(raw["counters"]),
     recorder: object(raw["recorder"]),
     integrity: { processes: objects(integrity["processes"]), notes: strings(integrity["notes"]) },
+    instrument: objects(raw["instrument"]) as unknown as Instrument[],
     absent: object(raw["absent"]) as { [path: string]: string },
     diffusion: object(raw["diffusion"]),
     training: object(raw["training"]),

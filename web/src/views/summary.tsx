@@ -63,6 +63,9 @@ export function quality(report: Report): { good: boolean; text: string }[] {
     for (const note of Array.isArray(process["notes"]) ? process["notes"] : []) out.push({ good: false, text: `Process ${pid ?? "?"}: ${text_of(note)}` });
   }
   for (const note of report.integrity.notes) out.push({ good: false, text: note });
+  const hooked = report.instrument.filter((row) => row.hooked).map((row) => row.target);
+  if (hooked.length > 0) out.push({ good: true, text: `Hooked: ${cut(hooked.join(", "), 300)}` });
+  for (const row of report.instrument.filter((row) => !row.hooked)) out.push({ good: false, text: `Not hooked: ${row.target}: ${row.reason ?? ""}` });
   const slowed = report.telemetry_events.filter((e) => /lost|slowed/.test(e.name)).length;
   if (slowed > 0) out.push({ good: false, text: `Probes lost a device or slowed down ${slowed === 1 ? "once" : `${slowed} times`}` });
   const probe = number_of(report.recorder["probe_cpu_ns"]);

@@ -1,10 +1,9 @@
 #include <nlohmann/json.hpp>
 
+#include <genscope/predict.h>
 #include <genscope/version.h>
 
-#include "cli/predict/view.h"
-
-namespace genscope::cli::predict {
+namespace genscope {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -78,12 +77,13 @@ Json memory_object(const Prediction& p) {
           {"remedies", p.remedies}};
 }
 
-Json measured_object(const Shown& shown) {
-  if (!shown.mfu) return {};
-  return {{"step_seconds", *shown.measured_seconds},
-          {"mfu_ratio", shown.mfu->ratio},
-          {"band", shown.mfu->band},
-          {"note", shown.mfu->note}};
+Json measured_object(const Prediction& p, std::optional<double> step_seconds) {
+  if (!step_seconds) return {};
+  const Mfu mfu = judge(p, *step_seconds);
+  return {{"step_seconds", *step_seconds},
+          {"mfu_ratio", mfu.ratio},
+          {"band", mfu.band},
+          {"note", mfu.note}};
 }
 
 Json document() { return {{"schema", "genscope.predict/1"}, {"version", GENSCOPE_VERSION_STRING}}; }
@@ -95,8 +95,7 @@ std::string written(const Json& json) {
 
 }  // namespace
 
-std::string shown_json(const Shown& shown) {
-  const Prediction& p = shown.prediction;
+std::string to_json(const Prediction& p, std::optional<double> measured_step_seconds) {
   Json json = document();
   json["model"] = model_object(p.spec);
   json["workload"] = workload_object(p.workload);
@@ -105,20 +104,20 @@ std::string shown_json(const Shown& shown) {
   json["floor"] = time_object(p);
   json["joules"] = or_null(p.joules);
   json["memory"] = memory_object(p);
-  json["measured"] = measured_object(shown);
+  json["measured"] = measured_object(p, measured_step_seconds);
   json["sources"] = p.sources;
   json["not_modelled"] = p.not_modelled;
   return written(json);
 }
 
-std::string hardware_json(const std::vector<Hardware>& table) {
+std::string to_json(const std::vector<Hardware>& table) {
   Json json = document();
   json["hardware"] = Json::array();
   for (const Hardware& row : table) json["hardware"].push_back(hardware_object(row));
   return written(json);
 }
 
-std::string models_json(const std::vector<Prediction>& models) {
+std::string to_json(const std::vector<Prediction>& models) {
   Json json = document();
   json["models"] = Json::array();
   for (const Prediction& p : models) {
@@ -130,4 +129,4 @@ std::string models_json(const std::vector<Prediction>& models) {
   return written(json);
 }
 
-}  // namespace genscope::cli::predict
+}  // namespace genscope

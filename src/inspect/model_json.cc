@@ -1,10 +1,11 @@
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
+#include <genscope/inspect.h>
 #include <genscope/version.h>
 
-#include "cli/inspect/view.h"
-
-namespace genscope::cli::inspect {
+namespace genscope {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -91,7 +92,15 @@ Json tensors_json(const std::vector<TensorFile>& files) {
 
 }  // namespace
 
-std::string model_json(const Model& model, const std::vector<TensorFile>& files) {
+std::vector<std::string> ordered_notes(const Model& model) {
+  std::vector<std::string> notes = model.notes;
+  std::stable_partition(notes.begin(), notes.end(), [](const std::string& note) {
+    return note.find("safety: ") != std::string::npos;
+  });
+  return notes;
+}
+
+std::string to_json(const Model& model, const std::vector<TensorFile>& files) {
   Json document = {{"schema", "genscope.model/1"},
                    {"version", GENSCOPE_VERSION_STRING},
                    {"path", model.path},
@@ -112,4 +121,4 @@ std::string model_json(const Model& model, const std::vector<TensorFile>& files)
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace genscope::cli::inspect
+}  // namespace genscope

@@ -1,0 +1,278 @@
+"""Facts for the advice, read at the begin of a pipeline call and told as the event `config`.
+
+Only what changed since the last call is told. The analysis takes the first value of each:
+what is known at the end only (changes of LoRAs, graphs that were compiled) is told at exit.
+"""
+from __future__ import annotations
+
+import atexit
+import inspect
+import sys
+import weakref
+from typing import Any, Callable, Optional
+
+from .. import _core
+from . import diffusers_load, diffusers_state as state
+from ._report import problem
+from .diffusers_components import is_autoencoder, is_denoiser, is_text_encoder
+from .diffusers_models import (architecture, config_value, device_of, quantisation, size_of,
+                               text_architecture)
+from .torch_ import environment, graphs_compiled
+
+_parameters: "dict[type, tuple[list[str], dict[str, Any]]]" = {}
+_told: "dict[str, Any]" = {}
+_set_ups: "weakref.WeakKeyDictionary[Any, tuple[tuple, dict[str, Any]]]" = \
+    weakref.WeakKeyDictionary()
+_session = 0
+_calls = 0
+_grad_seen: Optional[bool] = None
+_graphs = {"first": 0, "later": 0}  # compiled in the first step of the process, and after it
+_DISTILLED = ("turbo", "lightning", "schnell", "lcm", "hyper-sd", "hyper_sd", "distill")
+
+
+def arguments(pipeline: Any, args: tuple, kwargs: dict) -> "dict[str, Any]":
+    """The call's arguments by name, defaults included."""
+    kind = type(pipeline)
+    if kind not in _parameters:
+        found = list(inspect.signature(kind.__call__).parameters.values())[1:]
+        plain = [p for p in found if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
+        _parameters[kind] = ([p.name for p in plain],
+                             {p.name: p.default for p in plain if p.default is not p.empty})
+    names, defaults = _parameters[kind]
+    return {**defaults, **dict(zip(names, args)), **kwargs}
+
+
+def tell(pipeline: Any, parts: "dict[str, Any]", args: tuple, kwargs: dict) -> "dict[str, Any]":
+    """Tells the facts; returns the arguments of the request's span."""
+    said = arguments(pipeline, args, kwargs)
+    workload = _workload(pipeline, said)
+    facts = dict(workload)
+    facts["batch"] = facts.pop("images", None)
+    facts.update(_set_up(pipeline, parts))
+    for read in (lambda: _guidance(pipeline, parts, said), environment):
+        facts.update(_guarded(pipeline, read))
+    if facts.get("env.backend") is None and facts.get("model.device[denoiser]") == "cpu" \
+            and facts.get("set.offload") == "none":
+        facts["env.backend"] = "cpu"
+    _tell(facts)
+    return workload
+
+
+def _guarded(pipeline: Any, read: Callable[[], "dict[str, Any]"]) -> "dict[str, Any]":
+    try:
+        return read()
+    except Exception as error:
+        problem(f"diffusers.{type(pipeline).__name__}", f"some settings: {error!r}")
+        return {}
+
+
+def _set_up(pipeline: Any, parts: "dict[str, Any]") -> "dict[str, Any]":
+    """Facts that take a walk over all modules: again only when a part was changed."""
+    mark = _fingerprint(pipeline, parts)
+    known = _set_ups.get(pipeline)
+    if known is None or known[0] != mark:
+        facts = {**_guarded(pipeline, lambda: _models(pipeline, parts)),
+                 **_guarded(pipeline, lambda: _settings(pipeline, parts))}
+        known = _set_ups[pipeline] = (mark, facts)
+    return known[1]
+
+
+def _fingerprint(pipeline: Any, parts: "dict[str, Any]") -> tuple:
+    marks: "list[Any]" = [_model_name(pipeline), len(getattr(pipeline, "fused_loras", None) or ())]
+    for name, part in parts.items():
+        marks.append((name, id(part), id(getattr(pipeline, name, None))))
+        own = getattr(part, "__dict__", None)
+        if own is None:
+            continue
+        marks.extend(id(own.get(key)) for key in ("_hf_hook", "_diffusers_hook", "_cache_config",
+                                                  "_compiled_call_impl", "forward"))
+        marks.extend((own.get("use_tiling"), own.get("use_slicing"),
+                      len(own.get("peft_config") or ())))
+        parameters = getattr(part, "parameters", None)
+        first = next(iter(parameters()), None) if parameters is not None and "_modules" in own \
+            else None
+        marks.append((first.dtype, first.device) if first is not None else None)
+    return tuple(marks)
+
+
+def _tell(facts: "dict[str, Any]") -> None:
+    global _session
+    session = _core.stats()["sessions"]
+    if session != _session:  # another run, which knows nothing yet
+        _session = session
+        _told.clear()
+    news = {key: value for key, value in facts.items()
+            if value is not None and _told.get(key, _told) != value}
+    if news:
+        _told.update(news)
+        _core.event("config", **news)
+
+
+def _whole(value: Any) -> Optional[int]:
+    return value if type(value) is int else None
+
+
+def _plain(value: Any) -> Any:
+    return value if type(value) in (int, float) else None
+
+
+def _workload(pipeline: Any, said: "dict[str, Any]") -> "dict[str, Any]":
+    steps = _whole(said.get("num_inference_steps"))
+    for key in ("sigmas", "timesteps"):
+        if isinstance(said.get(key), (list, tuple)):
+            steps = len(said[key])
+    size = [_whole(said.get(key)) for key in ("width", "height")]
+    if size == [None, None] and {"width", "height"} <= said.keys():
+        unit, scale = (_whole(getattr(pipeline, key, None))
+                       for key in ("default_sample_size", "vae_scale_factor"))
+        if unit and scale:
+            size = [unit * scale] * 2
+    return {"steps": steps, "width": size[0], "height": size[1],
+            "frames": _whole(said.get("num_frames")), "images": _images(said),
+            "guidance_scale": _plain(said.get("guidance_scale")),
+            "true_cfg_scale": _plain(said.get("true_cfg_scale")),
+            "max_sequence_length": _whole(said.get("max_sequence_length"))}
+
+
+def _images(said: "dict[str, Any]") -> Optional[int]:
+    """Pictures or clips that the call makes."""
+    prompt, embeds = said.get("prompt"), said.get("prompt_embeds")
+    if isinstance(prompt, (list, tuple)):
+        count = len(prompt)
+    elif isinstance(prompt, str):
+        count = 1
+    elif getattr(embeds, "shape", None):
+        count = int(embeds.shape[0])
+    else:
+        count = _whole(said.get("batch_size")) or 1
+    each = _whole(said.get("num_images_per_prompt")) or _whole(said.get("num_videos_per_prompt"))
+    return count * (each or 1)
+
+
+def _models(pipeline: Any, parts: "dict[str, Any]") -> "dict[str, Any]":
+    sized = {name: size for name, part in parts.items() if (size := size_of(part)) is not None}
+    denoisers = [name for name in sized if is_denoiser(name)]
+    encoders = [name for name in sized if is_text_encoder(name)]
+    chosen = {"denoiser": next(iter(denoisers), None),
+              "vae": next((name for name in sized if is_autoencoder(name)), None),
+              "text_encoder": max(encoders, key=lambda n: sized[n].parameters, default=None)}
+    facts: "dict[str, Any]" = {
+        "pipeline": type(pipeline).__name__, "model": _model_name(pipeline),
+        "scheduler": type(parts["scheduler"]).__name__ if "scheduler" in parts else None,
+        "model.total_bytes": sum(size.bytes for size in sized.values()) if sized else None,
+        "model.experts": len(denoisers) if denoisers else None}
+    for key, name in chosen.items():
+        if name is not None:
+            facts.update(_component(key, parts[name], sized[name]))
+    for name, size in sized.items():
+        facts[f"dtype[{name}]"] = size.dtype
+        facts[f"params[{name}]"] = size.parameters
+        facts[f"bytes[{name}]"] = size.bytes
+    if chosen["denoiser"] is not None:
+        denoiser = parts[chosen["denoiser"]]
+        arch, family = architecture(denoiser, pipeline)
+        facts.update({"model.arch[denoiser]": arch, "model.family[denoiser]": family,
+                      "dtype": sized[chosen["denoiser"]].dtype})
+    if chosen["text_encoder"] is not None:
+        facts["model.arch[text_encoder]"] = text_architecture(parts[chosen["text_encoder"]])
+    if sized:
+        facts["model.conv3d"] = any(size.conv3d for size in sized.values())
+    name = (facts["model"] or "").lower()
+    if any(word in name for word in _DISTILLED):
+        facts["model.distilled"] = True
+    if any(word in type(pipeline).__name__ for word in ("Edit", "Kontext")):
+        facts["model.edit"] = True
+    return facts
+
+
+def _guidance(pipeline: Any, parts: "dict[str, Any]", said: "dict[str, Any]") -> "dict[str, Any]":
+    denoiser = next((part for name, part in parts.items() if is_denoiser(name)), None)
+    facts = state.guidance(pipeline, denoiser, said) if denoiser is not None else {}
+    if "image" in said and said["image"] is None:
+        facts["set.reference_tokens"] = 0
+    return facts
+
+
+def _model_name(pipeline: Any) -> Optional[str]:
+    name = config_value(pipeline, "_name_or_path")
+    return name if isinstance(name, str) and name else None
+
+
+def _component(key: str, module: Any, size: Any) -> "dict[str, Any]":
+    quant = quantisation(module)
+    facts = {f"model.dtype[{key}]": size.dtype, f"model.quant[{key}]": quant,
+             f"model.bytes[{key}]": size.bytes, f"model.device[{key}]": device_of(module)}
+    if quant == "none" and size.parameters:  # packed weights are not counted by their elements
+        facts[f"model.params[{key}]"] = size.parameters
+        facts[f"model.bytes_per_param[{key}]"] = size.bytes / size.parameters
+    return facts
+
+
+def _settings(pipeline: Any, parts: "dict[str, Any]") -> "dict[str, Any]":
+    modules = {name: part for name, part in parts.items() if size_of(part) is not None}
+    facts: "dict[str, Any]" = {**state.offload(list(modules.values())),
+                               **state.lora(pipeline, list(modules.values())),
+                               "set.device_map": diffusers_load.device_map_of(pipeline) or "none"}
+    if facts["set.device_map"] != "none":
+        sizes = [size_of(part) for part in modules.values()]
+        total = sum(size.parameters for size in sizes)
+        facts["model.off_gpu_share"] = sum(s.off_gpu for s in sizes) / total if total else None
+    for name, part in parts.items():
+        if is_autoencoder(name):
+            for key in ("tiling", "slicing"):
+                value = getattr(part, f"use_{key}", None)
+                if isinstance(value, bool):
+                    facts[f"set.vae_{key}"] = value
+    denoiser = next((name for name in modules if is_denoiser(name)), None)
+    if denoiser is not None:
+        module = modules[denoiser]
+        facts.update(state.attention(module))
+        facts["set.cache"] = state.cache(module)
+        facts["set.compile"] = state.compiled(getattr(pipeline, denoiser), module)
+        last = size_of(module).channels_last
+        if last is not None:
+            facts["set.memory_format"] = "channels_last" if last else "contiguous"
+    return facts
+
+
+# --- what is known later
+
+def watch_grad(vae: Any) -> None:
+    """Notes whether autograd records in the VAE. Called as encode or decode begins."""
+    global _grad_seen
+    torch = sys.modules.get("torch")
+    if torch is None or _grad_seen:
+        return
+    first = next(iter(vae.parameters()), None) if torch.is_grad_enabled() else None
+    _grad_seen = bool(first is not None and first.requires_grad
+                      and not torch.is_inference_mode_enabled())
+    if _grad_seen:
+        _tell({"set.vae_grad": True})
+
+
+def call_ended(call: Any) -> None:
+    global _calls
+    _calls += 1
+    if _calls == 1:
+        atexit.register(tell_the_rest)
+    marks = [*call.graphs, graphs_compiled()]
+    if len(marks) == 3 and marks[2] is not None:
+        begin, first, end = (mark or 0 for mark in marks)
+        _graphs["first"] += (first - begin) if _calls == 1 else 0
+        _graphs["later"] += end - (first if _calls == 1 else begin)
+
+
+def calls() -> int:
+    """Pipeline calls that have ended in this process."""
+    return _calls
+
+
+def tell_the_rest() -> None:
+    """What only the end of the process knows."""
+    facts: "dict[str, Any]" = {"lora.switches": diffusers_load.switches}
+    if _grad_seen is False:
+        facts["set.vae_grad"] = False
+    if graphs_compiled() is not None:
+        facts["compile.active"] = _graphs["first"] > 0
+        facts["compile.graph_growth"] = _graphs["later"]
+    _tell(facts)

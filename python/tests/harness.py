@@ -1,0 +1,77 @@
+"""What the tests share: a run recorded by a program, read back span by span."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+GENSCOPE = os.environ.get("GENSCOPE_BIN", "genscope")
+
+
+class Recorded:
+    """The spans of a run: dicts as `genscope report --spans -f json` writes them."""
+
+    def __init__(self, run):
+        self.run = run
+        out = subprocess.run([GENSCOPE, "report", run, "--spans", "-f", "json"], check=True,
+                             capture_output=True, text=True).stdout
+        self.spans = [json.loads(line) for line in out.splitlines()]
+
+    def named(self, name, kind=None):
+        return [s for s in self.spans if s["name"] == name and kind in (None, s["kind"])]
+
+    def one(self, name, kind=None):
+        found = self.named(name, kind)
+        assert len(found) == 1, f"{len(found)} spans named {name}"
+        return found[0]
+
+    def parent(self, span):
+        return next((s for s in self.spans if s["id"] == span["parent"]), None)
+
+    def children(self, span):
+        return [s for s in self.spans if s["parent"] == span["id"]]
+
+    def report(self):
+        return json.loads(subprocess.run([GENSCOPE, "report", self.run, "-f", "json"], check=True,
+                                         capture_output=True, text=True).stdout)
+
+
+class ProgramCase(unittest.TestCase):
+    """Runs small programs in a folder of their own."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="genscope-python-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+        return path
+
+    def python(self, text, *, expect=0, under=False, options=(), env=None, timeout=120):
+        """Runs a program; with `under`, below `genscope run` without the package in its path."""
+        program = self.write("program.py", text)
+        environment = {**os.environ, "GENSCOPE_OUT": str(self.folder / "runs"), **(env or {})}
+        command = [sys.executable, str(program)]
+        if under:
+            environment.pop("PYTHONPATH", None)
+            environment.update(env or {})
+            command = [GENSCOPE, "run", "--run-dir", str(self.folder / "run"), "--live", "never",
+                       "--no-gpu", *options, "--", *command]
+        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True,
+                              text=True, timeout=timeout)
+        if expect is not None:
+            self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
+        return done
+
+    def recorded(self, name=None):
+        """The run of the program: that of `under`, or the only one in runs/."""
+        run = self.folder / "run"
+        if not run.exists():
+            run = next((self.folder / "runs").iterdir())
+        return Recorded(str(run))
