@@ -234,6 +234,22 @@ class Sessions(Case):
             thread.join()
         self.assertEqual(found, {name: ({name}, 1) for name in "abc"})
 
+    def test_sessions_that_come_and_go_are_watched(self):
+        profiler = self.profiler(generate_final_report=False, cpu_monitor_interval=0.001)
+        unwatched = []
+
+        def work():
+            for _ in range(10):
+                with profiler.session("x"):
+                    unwatched.append(profiler.cpu_monitor._thread is None)
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(unwatched, [False] * 30)
+        self.assertIsNone(profiler.cpu_monitor._thread)
+
     def test_stages_of_another_profiler_between(self):
         one, other = self.profiler(), self.profiler()
         with one.session("one"), other.session("other"):

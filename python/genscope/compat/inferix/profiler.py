@@ -111,18 +111,24 @@ class InferixProfiler(Telling):
         opened = ProfilingSession(session_id, every, self.config.max_data_points)
         opened.of = self
         with self._lock:
-            first = not self._open
+            if not self._open:
+                self._watch()
             self._open.append(opened)
-        if first:
-            for monitor in (self.gpu_monitor, self.cpu_monitor):
-                if monitor is not None:
-                    monitor.clear_data()
-                    monitor.start_monitoring()
         self._record(opened)
-        if first and self.config.real_time_display:
-            self._display.start()
+        opened.start()  # what came before is our own time
+        for monitor in (self.gpu_monitor, self.cpu_monitor):
+            if monitor is not None:
+                monitor._take()
         _sessions.set((*(one for one in _sessions.get() if one.end is None), opened))
         return opened
+
+    def _watch(self) -> None:
+        for monitor in (self.gpu_monitor, self.cpu_monitor):
+            if monitor is not None:
+                monitor.clear_data()
+                monitor.start_monitoring()
+        if self.config.real_time_display:
+            self._display.start()
 
     def _record(self, opened: ProfilingSession) -> None:
         """Opens a run of genscope's, or joins the one that is being recorded."""
@@ -143,21 +149,21 @@ class InferixProfiler(Telling):
             opened.recording.arg(str(key), value)
 
     def _end(self, ended: ProfilingSession) -> None:
+        for monitor in (self.gpu_monitor, self.cpu_monitor):
+            if monitor is not None and ended.end is None:
+                monitor._take()  # the last moment
+        now = time.monotonic()
         with self._lock:
             if ended not in self._open:
                 return
+            ended.end = now
             self._open.remove(ended)
-            last = not self._open
-        for monitor in (self.gpu_monitor, self.cpu_monitor):
-            if monitor is not None:
-                monitor._take()  # the last moment
-        ended.end = time.monotonic()
+            if not self._open:
+                self._display.stop()
+                for monitor in (self.gpu_monitor, self.cpu_monitor):
+                    if monitor is not None:
+                        monitor.stop_monitoring()
         _sessions.set(tuple(one for one in _sessions.get() if one is not ended))
-        if last:
-            self._display.stop()
-            for monitor in (self.gpu_monitor, self.cpu_monitor):
-                if monitor is not None:
-                    monitor.stop_monitoring()
         if self.gpu_monitor is not None:
             ended.gpu_absent = self.gpu_monitor.absent
         if ended.recording is not None:

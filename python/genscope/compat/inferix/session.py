@@ -79,9 +79,8 @@ class ProfilingSession:
     def __init__(self, session_id: str, tags: "dict[str, Any]", limit: int) -> None:
         self.session_id = session_id
         self.tags = tags
-        self.start_time = time.time()
-        self.begin = time.monotonic()
         self.end: Optional[float] = None
+        self.start()
         self.lock = threading.Lock()
         self.stages: "Dict[str, StageFigures]" = {}
         self.begin_stage = itertools.count().__next__  # atomic, unlike +=
@@ -106,6 +105,9 @@ class ProfilingSession:
         self.recorded = False  # whether the recorder may take events
         self.run_dir = ""
         self.gpu_absent = ""
+
+    def start(self) -> None:
+        self.start_time, self.begin = time.time(), time.monotonic()
 
     @property
     def duration(self) -> float:
