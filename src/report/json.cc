@@ -8,6 +8,7 @@
 
 #include <genscope/report.h>
 
+#include "report/clocks_text.h"
 #include "report/advice_json.h"
 #include "report/format.h"
 #include "report/generation_json.h"
@@ -111,6 +112,8 @@ class JsonReport {
                      {"p99_ns", of_finished(r.p99_ns)},
                      {"max_ns", of_finished(r.max_ns)},
                      {"device_ns", or_null(r.device_ns)},
+                     {"device_spans", r.device_spans},
+                     {"clock", report::clock_name(r)},
                      {"energy_joules", or_null(r.energy_joules)},
                      {"failed", r.failed},
                      {"unfinished", r.unfinished}});
