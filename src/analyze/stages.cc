@@ -11,7 +11,7 @@ namespace {
 // What clocks other than the host's say of each row.
 struct OtherClocks {
   std::optional<std::int64_t> device_ns;
-  std::uint64_t device_spans = 0, log_spans = 0;
+  std::uint64_t device_spans = 0, log_spans = 0, imported_spans = 0;
 };
 
 bool is_key(const Trace& trace, std::size_t arg, std::string_view key) {
@@ -45,6 +45,8 @@ std::vector<OtherClocks> other_clocks(const Run& run, const RowTable& rows) {
       ++row.device_spans;
     }
     count_log_spans(trace, rows.rows_of(t), clocks);
+    if (trace.process.clock != "imported") continue;
+    for (const std::uint32_t name : trace.spans.name) ++clocks[rows.rows_of(t)[name]].imported_spans;
   }
   return clocks;
 }
@@ -91,6 +93,7 @@ std::vector<StageRow> stage_table(const Run& run, const RowTable& rows,
     table.back().device_ns = clocks[row].device_ns;
     table.back().device_spans = clocks[row].device_spans;
     table.back().log_spans = clocks[row].log_spans;
+    table.back().imported_spans = clocks[row].imported_spans;
   }
   const auto place = [](const StageRow& row) {
     return std::tuple(row.kind == SpanKind::none, row.kind, -row.total_ns,

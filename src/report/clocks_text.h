@@ -7,7 +7,7 @@
 
 namespace genscope::report {
 
-// "host", "log", or "mixed" if some spans of the row are from a log. Device time is apart.
+// "host", "log", "imported", or "mixed". Device time is apart.
 const char* clock_name(const StageRow& row);
 
 // One or two sentences for under a table of stages.

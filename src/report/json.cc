@@ -34,6 +34,7 @@ class JsonReport {
     out["schema"] = "genscope.report/1";
     out["run"] = run();
     out["stages"] = stages();
+    out["clocks"] = report::clocks_sentence(analysis_);
     out["steps"] = report::steps_json(analysis_.steps, absent_);
     report::add_generation_json(analysis_, out, absent_);
     const Telemetry& telemetry = analysis_.telemetry;
