@@ -133,12 +133,11 @@ PyObject* device_timing_stats(PyObject*, PyObject*) {
   if (g_timer == nullptr) return none();
   const DeviceTimerStats s = g_timer->stats();
   const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
-  return Py_BuildValue("{s:O,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:s}", "active",
-                       g_timer->active() ? Py_True : Py_False, "resolved", number(s.resolved),
-                       "pending", number(s.pending), "no_event", number(s.no_event), "no_context",
-                       number(s.no_context), "capturing", number(s.capturing), "moved",
-                       number(s.moved), "refused", number(s.refused), "left", number(s.left), "off",
-                       s.off.c_str());
+  return Py_BuildValue(
+      "{s:O,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:s}", "active", g_timer->active() ? Py_True : Py_False,
+      "resolved", number(s.resolved), "pending", number(s.pending), "no_event", number(s.no_event),
+      "no_context", number(s.no_context), "capturing", number(s.capturing), "moved",
+      number(s.moved), "refused", number(s.refused), "left", number(s.left), "off", s.off.c_str());
 }
 
 PyMethodDef functions[] = {

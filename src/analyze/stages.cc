@@ -46,7 +46,8 @@ std::vector<OtherClocks> other_clocks(const Run& run, const RowTable& rows) {
     }
     count_log_spans(trace, rows.rows_of(t), clocks);
     if (trace.process.clock != "imported") continue;
-    for (const std::uint32_t name : trace.spans.name) ++clocks[rows.rows_of(t)[name]].imported_spans;
+    for (const std::uint32_t name : trace.spans.name)
+      ++clocks[rows.rows_of(t)[name]].imported_spans;
   }
   return clocks;
 }

@@ -8,8 +8,8 @@
 
 #include <genscope/report.h>
 
-#include "report/clocks_text.h"
 #include "report/advice_json.h"
+#include "report/clocks_text.h"
 #include "report/format.h"
 #include "report/generation_json.h"
 #include "report/json_values.h"

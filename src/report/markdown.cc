@@ -51,11 +51,11 @@ std::string stage_table(const Analysis& analysis) {
     const StageRow& row = analysis.stages[i];
     const auto finished = [&](std::int64_t ns) { return row.count > 0 ? duration(ns) : "-"; };
     std::vector<std::string> cells = {
-        printable(row.name),        std::string(name(row.kind)),
-        count(row.count),           duration(row.total_ns),
-        duration(row.self_ns),      analysis.wall_ns > 0 ? percent(row.share) : "-",
-        finished(row.p50_ns),       finished(row.p95_ns),
-        finished(row.max_ns),       count(row.failed)};
+        printable(row.name),   std::string(name(row.kind)),
+        count(row.count),      duration(row.total_ns),
+        duration(row.self_ns), analysis.wall_ns > 0 ? percent(row.share) : "-",
+        finished(row.p50_ns),  finished(row.p95_ns),
+        finished(row.max_ns),  count(row.failed)};
     if (device) cells.push_back(row.device_ns ? duration(*row.device_ns) : "-");
     table.add(std::move(cells));
   }

@@ -30,7 +30,8 @@ std::int64_t test_clock() { return g_now.load(); }
 struct Double {
   Double() : library(dlopen(kCuda.c_str(), RTLD_NOW)) {
     if (library == nullptr) std::abort();
-#define FIND(name) name = reinterpret_cast<decltype(&::double_##name)>(dlsym(library, "double_" #name))
+#define FIND(name) \
+  name = reinterpret_cast<decltype(&::double_##name)>(dlsym(library, "double_" #name))
     FIND(reset), FIND(set_context), FIND(destroy_context), FIND(launch), FIND(set_late);
     FIND(set_anchor_late), FIND(set_clock), FIND(set_host_clock), FIND(set_capturing), FIND(fail);
     FIND(mistakes), FIND(last_mistake), FIND(live_events), FIND(live_streams), FIND(calls);

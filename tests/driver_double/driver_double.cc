@@ -15,14 +15,18 @@ DOUBLE_API int cuDriverGetVersion(int* version) {
   return kSuccess;
 }
 DOUBLE_API int cuGetErrorString(int code, const char** text) {
-  *text = code == kDestroyed ? "context is destroyed" : code == 4 ? "driver shutting down" : "error";
+  *text = code == kDestroyed ? "context is destroyed"
+          : code == 4        ? "driver shutting down"
+                             : "error";
   return kSuccess;
 }
 DOUBLE_API int cuCtxGetCurrent(void** context) {
   *context = reinterpret_cast<void*>(t_context);
   return kSuccess;
 }
-DOUBLE_API int cuCtxSetCurrent(void* context) { return enter(reinterpret_cast<std::uint64_t>(context)); }
+DOUBLE_API int cuCtxSetCurrent(void* context) {
+  return enter(reinterpret_cast<std::uint64_t>(context));
+}
 DOUBLE_API int cuCtxSynchronize() { return synchronize(); }
 DOUBLE_API int cuStreamSynchronize(void*) { return synchronize(); }
 DOUBLE_API int cuEventSynchronize(void*) { return synchronize(); }
@@ -73,8 +77,8 @@ DOUBLE_API int hipThreadExchangeStreamCaptureMode(int* mode) {
 
 // --- the script
 
-#define WITH_MODEL         \
-  Model& m = model();      \
+#define WITH_MODEL    \
+  Model& m = model(); \
   const std::lock_guard lock(m.mutex)
 
 DOUBLE_API void double_reset() {

@@ -25,8 +25,8 @@ class ClockMap {
     constexpr std::int64_t kFarApartNs = 100'000'000;
     constexpr double kMostDrift = 0.01;
     if (last_device_ns_ < kFarApartNs) return 1;
-    const double rate = static_cast<double>(last_host_ns_ - first_host_ns_) /
-                        static_cast<double>(last_device_ns_);
+    const double rate =
+        static_cast<double>(last_host_ns_ - first_host_ns_) / static_cast<double>(last_device_ns_);
     return rate > 1 - kMostDrift && rate < 1 + kMostDrift ? rate : 1;
   }
 

@@ -1,7 +1,7 @@
 // The functions of libcuda or libamdhip64 that a DeviceTimer calls, loaded at run time.
 //
-// Their names differ, their arguments and codes mostly do not. What differs is where a thread stands:
-// CUDA has a current context, HIP a current device; both are a Place here.
+// Their names differ, their arguments and codes mostly do not. What differs is where a thread
+// stands: CUDA has a current context, HIP a current device; both are a Place here.
 #pragma once
 
 #include <cstdint>

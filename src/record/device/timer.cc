@@ -287,8 +287,7 @@ bool DeviceTimer::Impl::publish(Context& context, const Pair& pair) {
   // From the end: it is near the last anchor, and the driver's times have but 24 bits.
   const std::int64_t end_ns = context.anchors.host_ns(pair.end);
   const std::int64_t begin_ns =
-      end_ns < 0 ? -1
-                 : end_ns - static_cast<std::int64_t>(duration * context.anchors.rate());
+      end_ns < 0 ? -1 : end_ns - static_cast<std::int64_t>(duration * context.anchors.rate());
   Handle(pair.span).device_time(std::llround(duration), begin_ns);
   const std::lock_guard lock(mutex_);
   context.events.free.push_back(pair.begin);

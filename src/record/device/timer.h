@@ -1,9 +1,9 @@
 // The inside of a DeviceTimer.
 //
-// A caller takes an event from the pool, records it and leaves; the lock is held for a look-up, never
-// across a call of the driver, so that a busy driver holds up nobody who was not in it already. The
-// thread takes the pairs that arrived, and asks for the oldest of each stream: the rest of a stream
-// cannot be ready before it.
+// A caller takes an event from the pool, records it and leaves; the lock is held for a look-up,
+// never across a call of the driver, so that a busy driver holds up nobody who was not in it
+// already. The thread takes the pairs that arrived, and asks for the oldest of each stream: the
+// rest of a stream cannot be ready before it.
 #pragma once
 
 #include <atomic>

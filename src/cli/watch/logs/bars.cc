@@ -12,7 +12,8 @@ bool tells_loading(const TqdmBar& bar) {
   std::transform(label.begin(), label.end(), label.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
-  for (const std::string_view word : {"loading", "fetching", "downloading", ".safetensors", ".bin"}) {
+  for (const std::string_view word :
+       {"loading", "fetching", "downloading", ".safetensors", ".bin"}) {
     if (label.find(word) != std::string::npos) return true;
   }
   return false;
@@ -37,8 +38,8 @@ void Bars::show(LogSink& sink, const TqdmBar& shown, std::string_view unnamed,
     found = open_.end();
   }
   if (found == open_.end()) {
-    const bool drawn_again = is_done(shown) && finished_.label == shown.label &&
-                             finished_.count == shown.count;
+    const bool drawn_again =
+        is_done(shown) && finished_.label == shown.label && finished_.count == shown.count;
     if (drawn_again || open_.size() >= kMost) return;
     begin(sink, shown, unnamed, parent);
     found = open_.end() - 1;

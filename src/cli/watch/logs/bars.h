@@ -25,8 +25,8 @@ class Bars {
   struct Bar {
     std::string label;
     std::int64_t total = 0;
-    bool loads = false;        // a span without steps
-    std::uint64_t span = 0;    // of loads
+    bool loads = false;      // a span without steps
+    std::uint64_t span = 0;  // of loads
     std::int64_t at = 0;
     StepLoop loop;
   };

@@ -62,9 +62,11 @@ std::string_view trimmed(std::string_view text, std::string_view blanks) {
 }
 
 std::string dtype_of(std::string_view torch_name) {
-  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"float32", "fp32"},          {"float16", "fp16"},          {"bfloat16", "bf16"},
-      {"float8_e4m3fn", "fp8_e4m3"}, {"float8_e5m2", "fp8_e5m2"}};
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {{"float32", "fp32"},
+                                                                      {"float16", "fp16"},
+                                                                      {"bfloat16", "bf16"},
+                                                                      {"float8_e4m3fn", "fp8_e4m3"},
+                                                                      {"float8_e5m2", "fp8_e5m2"}};
   std::string_view name = trimmed(torch_name, " ,");
   if (name.starts_with("torch.")) name.remove_prefix(6);
   for (const auto& [torch, ours] : kNames) {
@@ -95,7 +97,8 @@ std::optional<TqdmBar> parse_tqdm(std::string_view line) {
     bar.total = whole(total);
     if (bar.at && bar.total && *bar.at > *bar.total) bar.total.reset();
     const std::size_t percent = find_percent(line);
-    const std::string_view label = line.substr(0, percent != std::string_view::npos ? percent : from);
+    const std::string_view label =
+        line.substr(0, percent != std::string_view::npos ? percent : from);
     bar.label = trimmed(label, " :\t").substr(0, 128);
     return bar;
   }

@@ -40,16 +40,16 @@ struct SdLine {
   enum class Kind {
     loading,
     loaded,
-    generate,      // width, height
-    vae_encoded,   // seconds
-    conditioned,   // seconds
-    sampling,      // name: the method
-    image,         // a new one of the batch begins
-    step,          // at, total
-    sampled,       // seconds
+    generate,     // width, height
+    vae_encoded,  // seconds
+    conditioned,  // seconds
+    sampling,     // name: the method
+    image,        // a new one of the batch begins
+    step,         // at, total
+    sampled,      // seconds
     decoding,
-    decoded,       // seconds
-    done,          // seconds
+    decoded,  // seconds
+    done,     // seconds
   } kind = Kind::loading;
   std::string name;
   std::int64_t at = 0, total = 0, width = 0, height = 0;

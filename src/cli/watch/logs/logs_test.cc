@@ -47,7 +47,9 @@ TEST(Pieces, LinesHaveNoEscapesAndOpenOnesAreToldAgain) {
   std::vector<std::string> seen;
   Pieces pieces;
   const auto take = [&](std::string_view line, PieceEnd end) {
-    seen.push_back(std::string(line) + (end == PieceEnd::newline ? "$" : end == PieceEnd::open ? "..." : "<"));
+    seen.push_back(std::string(line) + (end == PieceEnd::newline ? "$"
+                                        : end == PieceEnd::open  ? "..."
+                                                                 : "<"));
   };
   pieces.add("\x1b[31mred\x1b[0m\n\x1b]0;title\aplain\r", take);
   pieces.add("hal", take);
@@ -64,7 +66,8 @@ TEST(Pieces, ALongLineIsCutAndTheNextIsWhole) {
 }
 
 TEST(TqdmBar, IsFoundWithLabelCountAndTotal) {
-  const auto bar = parse_tqdm("Loading shards [a]:  60%|######    | 12/20 [00:05<00:03,  2.40it/s, x=1]");
+  const auto bar =
+      parse_tqdm("Loading shards [a]:  60%|######    | 12/20 [00:05<00:03,  2.40it/s, x=1]");
   ASSERT_TRUE(bar);
   EXPECT_EQ(bar->label, "Loading shards [a]");
   EXPECT_EQ(bar->at, 12);
@@ -74,31 +77,35 @@ TEST(TqdmBar, IsFoundWithLabelCountAndTotal) {
 }
 
 TEST(TqdmBar, OtherTextIsNone) {
-  for (const char* const text : {"", "12/20", "took 12/20 [ok]", "[00:05<00:03]", "a/b [00:05<00:03]",
-                                 "x 1/ [00:05<00:03]", "see issue 1/2 [draft: a<b]"}) {
+  for (const char* const text :
+       {"", "12/20", "took 12/20 [ok]", "[00:05<00:03]", "a/b [00:05<00:03]", "x 1/ [00:05<00:03]",
+        "see issue 1/2 [draft: a<b]"}) {
     EXPECT_FALSE(parse_tqdm(text)) << text;
   }
 }
 
 TEST(Bars, StepsThatWereNotPrintedAreSaidToBeSeveral) {
-  const std::string bar = "\r  0%|  | 0/4 [00:00<?, ?it/s]\r 75%|##| 3/4 [00:01<00:01, 2it/s]"
-                          "\r100%|##| 4/4 [00:02<00:00, 2it/s]\r100%|##| 4/4 [00:02<00:00, 2it/s]\n";
-  const auto whole = ElementsAre("+stage progress", "+step step in progress", "step.steps=3", "-step",
-                                 "+step step in progress", "-step", "-progress");
+  const std::string bar =
+      "\r  0%|  | 0/4 [00:00<?, ?it/s]\r 75%|##| 3/4 [00:01<00:01, 2it/s]"
+      "\r100%|##| 4/4 [00:02<00:00, 2it/s]\r100%|##| 4/4 [00:02<00:00, 2it/s]\n";
+  const auto whole = ElementsAre("+stage progress", "+step step in progress", "step.steps=3",
+                                 "-step", "+step step in progress", "-step", "-progress");
   EXPECT_THAT(story(LogFormat::tqdm, bar), whole);
 }
 
 TEST(Bars, OneThatIsLeftEarlyEndsWithTheNextLine) {
-  const std::string bar = "\r 0%|  | 0/4 [00:00<?, ?it/s]\r 25%|##| 1/4 [00:01<00:01, 2it/s]\nbye\n";
-  EXPECT_THAT(story(LogFormat::tqdm, bar),
-              ElementsAre("+stage progress", "+step step in progress", "-step",
-                          "+step step in progress", "step.incomplete=1", "-step",
-                          "progress.incomplete=1", "-progress"));
+  const std::string bar =
+      "\r 0%|  | 0/4 [00:00<?, ?it/s]\r 25%|##| 1/4 [00:01<00:01, 2it/s]\nbye\n";
+  EXPECT_THAT(
+      story(LogFormat::tqdm, bar),
+      ElementsAre("+stage progress", "+step step in progress", "-step", "+step step in progress",
+                  "step.incomplete=1", "-step", "progress.incomplete=1", "-progress"));
 }
 
 TEST(Bars, AnInnerOneBelongsToTheOuterOne) {
-  const std::string text = "\rEpoch: 0%| | 0/1 [00:00<?, ?it/s]\n\rBatch: 0%| | 0/1 [00:00<?, ?it/s]"
-                           "\rBatch: 100%|#| 1/1 [00:00<00:00, 1it/s]\x1b[A\rEpoch: 100%|#| 1/1 [00:00<00:00, 1it/s]\n";
+  const std::string text =
+      "\rEpoch: 0%| | 0/1 [00:00<?, ?it/s]\n\rBatch: 0%| | 0/1 [00:00<?, ?it/s]"
+      "\rBatch: 100%|#| 1/1 [00:00<00:00, 1it/s]\x1b[A\rEpoch: 100%|#| 1/1 [00:00<00:00, 1it/s]\n";
   EXPECT_THAT(story(LogFormat::tqdm, text),
               ElementsAre("+stage Epoch", "+step step in Epoch", "+stage Batch in Epoch",
                           "+step step in Batch", "-step", "-Batch", "-step", "-Epoch"));
@@ -114,26 +121,30 @@ TEST(ComfyUi, FactsAndFailures) {
 }
 
 TEST(SdCpp, ImagesOfABatchAreStagesOfTheirOwn) {
-  const std::string image = "[INFO ] a.cpp:1 - generating image: 1/2 - seed 1\n"
-                            "[INFO ] a.cpp:2 - sampling using Euler method\n"
-                            "\r  |==>| 1/1 - 1.20s/it\x1b[K\n[INFO ] a.cpp:3 - sampling completed, taking 1.20s\n";
-  EXPECT_THAT(story(LogFormat::sdcpp, "[INFO] a.cpp:9 - txt2img 64x64\n" + image + image +
-                                          "[INFO] a.cpp:9 - txt2img completed in 3.00s\n"),
-              ElementsAre("+request generate", "generate.width=64", "generate.height=64",
-                          "+stage text_encode in generate", "-text_encode",
-                          "+stage denoise in generate", "+step step in denoise", "scheduler:Euler",
-                          "-step", "-denoise", "+stage denoise in generate", "+step step in denoise",
-                          "scheduler:Euler", "-step", "-denoise", "-generate"));
+  const std::string image =
+      "[INFO ] a.cpp:1 - generating image: 1/2 - seed 1\n"
+      "[INFO ] a.cpp:2 - sampling using Euler method\n"
+      "\r  |==>| 1/1 - 1.20s/it\x1b[K\n[INFO ] a.cpp:3 - sampling completed, taking 1.20s\n";
+  EXPECT_THAT(
+      story(LogFormat::sdcpp, "[INFO] a.cpp:9 - txt2img 64x64\n" + image + image +
+                                  "[INFO] a.cpp:9 - txt2img completed in 3.00s\n"),
+      ElementsAre("+request generate", "generate.width=64", "generate.height=64",
+                  "+stage text_encode in generate", "-text_encode", "+stage denoise in generate",
+                  "+step step in denoise", "scheduler:Euler", "-step", "-denoise",
+                  "+stage denoise in generate", "+step step in denoise", "scheduler:Euler", "-step",
+                  "-denoise", "-generate"));
 }
 
 TEST(LogReader, TellsTheSameHoweverTheBytesAreCut) {
-  const std::string text = "\r 0%|  | 0/2 [00:00<?, ?it/s]\r 50%|##| 1/2 [00:01<00:01, 2it/s]"
-                           "\r100%|##| 2/2 [00:01<00:00, 2it/s]\ngot prompt\nPrompt executed in 1.0 seconds\n"
-                           "[INFO ] s.cpp:1 - generate_image 8x8\n"
-                           "[INFO ] s.cpp:1 - generate_image completed in 1.0s\n";
+  const std::string text =
+      "\r 0%|  | 0/2 [00:00<?, ?it/s]\r 50%|##| 1/2 [00:01<00:01, 2it/s]"
+      "\r100%|##| 2/2 [00:01<00:00, 2it/s]\ngot prompt\nPrompt executed in 1.0 seconds\n"
+      "[INFO ] s.cpp:1 - generate_image 8x8\n"
+      "[INFO ] s.cpp:1 - generate_image completed in 1.0s\n";
   const auto whole = story(LogFormat::automatic, text);
   EXPECT_THAT(whole, ::testing::SizeIs(14));
-  for (std::size_t cut = 1; cut < 40; ++cut) EXPECT_EQ(story(LogFormat::automatic, text, cut), whole);
+  for (std::size_t cut = 1; cut < 40; ++cut)
+    EXPECT_EQ(story(LogFormat::automatic, text, cut), whole);
 }
 
 TEST(LogReader, OtherFormatsAreNotRead) {

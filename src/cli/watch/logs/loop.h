@@ -1,7 +1,8 @@
 // A loop of steps as a log tells it: how far it is, each time a line says so.
 //
 // A step is from the line that told of the one before to the line that tells of it. Lines that a
-// program left out (tqdm prints at most ten a second) make one span of several steps, which says so.
+// program left out (tqdm prints at most ten a second) make one span of several steps, which says
+// so.
 #pragma once
 
 #include <cstdint>

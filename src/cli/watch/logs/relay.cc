@@ -66,7 +66,8 @@ bool open_terminal(int like, int& ours, int& theirs) {
 std::unique_ptr<LogRelay> LogRelay::open(LogFormat format, LogSink& sink, std::string& why) {
   std::unique_ptr<LogRelay> relay(new LogRelay(format, sink));
   relay->wake_ = eventfd(0, EFD_CLOEXEC);
-  struct stat out {}, err {};
+  struct stat out {
+  }, err{};
   const bool has_out = fstat(STDOUT_FILENO, &out) == 0, has_err = fstat(STDERR_FILENO, &err) == 0;
   const bool same = has_out && has_err && out.st_dev == err.st_dev && out.st_ino == err.st_ino;
   if (!has_out && !has_err) why = "stdout and stderr are closed";
@@ -83,8 +84,8 @@ bool LogRelay::connect(int fd, std::string& why) {
   int theirs = -1;
   stream->terminal = isatty(fd) == 1;
   int ends[2] = {-1, -1};
-  const bool fine = stream->terminal ? open_terminal(fd, stream->from, theirs)
-                                     : pipe2(ends, O_CLOEXEC) == 0;
+  const bool fine =
+      stream->terminal ? open_terminal(fd, stream->from, theirs) : pipe2(ends, O_CLOEXEC) == 0;
   if (!stream->terminal && fine) {
     stream->from = ends[0];
     theirs = ends[1];
@@ -161,9 +162,8 @@ void LogRelay::look_at(Stream& stream, std::string_view bytes) {
     return;
   }
   try {
-    stream.pieces.add(bytes, [this](std::string_view line, PieceEnd end) {
-      reader_.line(line, end);
-    });
+    stream.pieces.add(bytes,
+                      [this](std::string_view line, PieceEnd end) { reader_.line(line, end); });
   } catch (...) {  // out of memory: the bytes go on without us
     reading_ = false;
   }

@@ -1,15 +1,15 @@
 // LogRelay: stands between a command's stdout and stderr and ours, passes every byte on as it is,
 // and reads along.
 //
-// A stream that is a terminal is replaced by a pseudo-terminal of the same size, so that colours and
-// bars stay; anything else by a pipe. Two streams that are one (2>&1, or one terminal) stay one, in
-// order. A thread for each passes on: what it writes to may be slow without holding up the other.
-// Bytes are written before they are looked at; too many of them are not looked at.
+// A stream that is a terminal is replaced by a pseudo-terminal of the same size, so that colours
+// and bars stay; anything else by a pipe. Two streams that are one (2>&1, or one terminal) stay
+// one, in order. A thread for each passes on: what it writes to may be slow without holding up the
+// other. Bytes are written before they are looked at; too many of them are not looked at.
 #pragma once
 
 #include <array>
-#include <cstdint>
 #include <condition_variable>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
