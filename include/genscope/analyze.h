@@ -35,6 +35,10 @@ struct StageRow {
   std::int64_t min_ns = 0, p50_ns = 0, p95_ns = 0, p99_ns = 0, max_ns = 0;
   double mean_ns = 0;
   std::optional<std::int64_t> device_ns;  // sum over the spans that have device time
+  std::uint64_t device_spans = 0;         // how many have it
+  // The times above are of the host's clock, but for these spans.
+  std::uint64_t log_spans = 0;       // read from a program's log (source="log"): when lines came
+  std::uint64_t imported_spans = 0;  // of a file of another profiler: as that has them
   std::uint64_t failed = 0;
   std::uint64_t unfinished = 0;  // still open when the recording ended
   // Of all devices while these spans ran; absent without energy readings, for kinds that are too

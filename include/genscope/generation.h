@@ -45,6 +45,9 @@ struct StepSummary {
   std::int64_t p50_ns = 0, p95_ns = 0, max_ns = 0;  // of all steps
   std::int64_t rest_p50_ns = 0;  // median of all but the first; 0 with fewer than 2 steps
   double first_ratio = 0;        // first_ns / rest_p50_ns; 0 if that is 0
+  // By the device's own clock, of the steps that have it.
+  std::uint64_t device_count = 0;
+  std::optional<std::int64_t> device_p50_ns, device_p95_ns, device_max_ns;
 
   // Warm-up is split off and told apart: of each loop (steps under one stage, block or the like)
   // the leading steps that are slower than the rest, two at most. The next figures are of the

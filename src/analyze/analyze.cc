@@ -37,6 +37,7 @@ void add_generation(const Run& run, const analysis::Clocks& clocks, Analysis& re
   {
     const analysis::StepSeries steps = analysis::step_series(run, clocks.offset_ns);
     result.steps = analysis::summarize_steps(steps);
+    analysis::add_device_time(run, result.steps);
     result.diffusion = analysis::summarize_diffusion(run, clocks, steps);
   }
   result.training = analysis::summarize_training(run, clocks);

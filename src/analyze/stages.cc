@@ -8,18 +8,48 @@
 namespace genscope::analysis {
 namespace {
 
-std::vector<std::optional<std::int64_t>> device_time(const Run& run, const RowTable& rows) {
-  std::vector<std::optional<std::int64_t>> sums(rows.size());
+// What clocks other than the host's say of each row.
+struct OtherClocks {
+  std::optional<std::int64_t> device_ns;
+  std::uint64_t device_spans = 0, log_spans = 0, imported_spans = 0;
+};
+
+bool is_key(const Trace& trace, std::size_t arg, std::string_view key) {
+  return trace.span_args.type[arg] == ArgType::text &&
+         trace.names[trace.span_args.key[arg]].text == key;
+}
+
+void count_log_spans(const Trace& trace, std::span<const std::uint32_t> row_of_name,
+                     std::vector<OtherClocks>& clocks) {
+  const bool any = std::any_of(trace.names.begin(), trace.names.end(),
+                               [](const Name& name) { return name.text == "source"; });
+  if (!any) return;
+  for (std::size_t i = 0; i < trace.span_args.size(); ++i) {
+    const std::uint32_t span = trace.span_args.owner[i];
+    if (span >= trace.spans.size() || !is_key(trace, i, "source")) continue;
+    if (trace.texts[trace.span_args.bits[i]] != "log") continue;
+    ++clocks[row_of_name[trace.spans.name[span]]].log_spans;
+  }
+}
+
+std::vector<OtherClocks> other_clocks(const Run& run, const RowTable& rows) {
+  std::vector<OtherClocks> clocks(rows.size());
   for (std::size_t t = 0; t < run.traces.size(); ++t) {
     const Trace& trace = run.traces[t];
     for (std::size_t d = 0; d < trace.device.size(); ++d) {
       const std::uint32_t span = trace.device.span[d];
       if (span >= trace.spans.size()) continue;
-      std::optional<std::int64_t>& sum = sums[rows.rows_of(t)[trace.spans.name[span]]];
-      sum = add(sum.value_or(0), std::max<std::int64_t>(trace.device.duration_ns[d], 0));
+      OtherClocks& row = clocks[rows.rows_of(t)[trace.spans.name[span]]];
+      row.device_ns =
+          add(row.device_ns.value_or(0), std::max<std::int64_t>(trace.device.duration_ns[d], 0));
+      ++row.device_spans;
     }
+    count_log_spans(trace, rows.rows_of(t), clocks);
+    if (trace.process.clock != "imported") continue;
+    for (const std::uint32_t name : trace.spans.name)
+      ++clocks[rows.rows_of(t)[name]].imported_spans;
   }
-  return sums;
+  return clocks;
 }
 
 StageRow make_row(const RowTable::Key& key, const RowSums& sums, DurationSet durations,
@@ -56,12 +86,15 @@ std::vector<RowSums> sum_rows(const Run& run, const RowTable& rows) {
 std::vector<StageRow> stage_table(const Run& run, const RowTable& rows,
                                   const std::vector<RowSums>& sums, const Durations& durations,
                                   std::int64_t wall_ns) {
-  const std::vector<std::optional<std::int64_t>> device = device_time(run, rows);
+  const std::vector<OtherClocks> clocks = other_clocks(run, rows);
   std::vector<StageRow> table;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     if (sums[row].count + sums[row].unfinished == 0) continue;
     table.push_back(make_row(rows.key(row), sums[row], durations.of(row), wall_ns));
-    table.back().device_ns = device[row];
+    table.back().device_ns = clocks[row].device_ns;
+    table.back().device_spans = clocks[row].device_spans;
+    table.back().log_spans = clocks[row].log_spans;
+    table.back().imported_spans = clocks[row].imported_spans;
   }
   const auto place = [](const StageRow& row) {
     return std::tuple(row.kind == SpanKind::none, row.kind, -row.total_ns,

@@ -239,6 +239,7 @@ Json steps_json(const StepSummary& s, Json& absent) {
   const char* const none = "no span of kind step finished";
   const char* const few = "needs two steps of some length";
   const char* const not_steady = "no step is steady";
+  const char* const no_device = "no step has device time";
   Object out("steps", absent);
   out.set("count", s.count)
       .set_if(any, "first_ns", s.first_ns, none)
@@ -247,6 +248,10 @@ Json steps_json(const StepSummary& s, Json& absent) {
       .set_if(any, "max_ns", s.max_ns, none)
       .set_if(s.count > 1, "rest_p50_ns", s.rest_p50_ns, few)
       .set_if(s.first_ratio > 0, "first_ratio", s.first_ratio, few)
+      .set("device_count", s.device_count)
+      .set("device_p50_ns", s.device_p50_ns, no_device)
+      .set("device_p95_ns", s.device_p95_ns, no_device)
+      .set("device_max_ns", s.device_max_ns, no_device)
       .set("warmup_count", s.warmup_count)
       .set("warmup_ns", s.warmup_ns)
       .set("steady_count", s.steady_count)

@@ -315,6 +315,12 @@ Section steps_section(const Analysis& analysis) {
   Section out("Steps");
   if (analysis.steps.count == 0) return out;
   out.sentences.push_back(times(analysis.steps));
+  if (const StepSummary& s = analysis.steps; s.device_p50_ns) {
+    out.sentences.push_back(
+        fmt::format("By the device's own clock, of {}: median {}, p95 {}, max {}",
+                    counted(s.device_count, "step", "steps"), duration(*s.device_p50_ns),
+                    duration(s.device_p95_ns.value_or(0)), duration(s.device_max_ns.value_or(0))));
+  }
   say_steady(analysis.steps, out.sentences);
   say_schedule(analysis.diffusion, out.sentences);
   return out;

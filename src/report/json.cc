@@ -9,6 +9,7 @@
 #include <genscope/report.h>
 
 #include "report/advice_json.h"
+#include "report/clocks_text.h"
 #include "report/format.h"
 #include "report/generation_json.h"
 #include "report/json_values.h"
@@ -33,6 +34,7 @@ class JsonReport {
     out["schema"] = "genscope.report/1";
     out["run"] = run();
     out["stages"] = stages();
+    out["clocks"] = report::clocks_sentence(analysis_);
     out["steps"] = report::steps_json(analysis_.steps, absent_);
     report::add_generation_json(analysis_, out, absent_);
     const Telemetry& telemetry = analysis_.telemetry;
@@ -112,6 +114,8 @@ class JsonReport {
                      {"p99_ns", of_finished(r.p99_ns)},
                      {"max_ns", of_finished(r.max_ns)},
                      {"device_ns", or_null(r.device_ns)},
+                     {"device_spans", r.device_spans},
+                     {"clock", report::clock_name(r)},
                      {"energy_joules", or_null(r.energy_joules)},
                      {"failed", r.failed},
                      {"unfinished", r.unfinished}});

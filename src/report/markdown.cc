@@ -8,6 +8,7 @@
 #include <genscope/report.h>
 
 #include "report/advice_text.h"
+#include "report/clocks_text.h"
 #include "report/format.h"
 #include "report/generation_text.h"
 #include "report/integrity.h"
@@ -38,31 +39,32 @@ std::string heading_table(const Run& run, const Analysis& analysis) {
 }
 
 std::string stage_table(const Analysis& analysis) {
-  Table table({{"name", true},
-               {"kind", true},
-               {"count"},
-               {"total"},
-               {"self"},
-               {"share"},
-               {"p50"},
-               {"p95"},
-               {"max"},
-               {"failed"}});
+  const bool device = std::any_of(analysis.stages.begin(), analysis.stages.end(),
+                                  [](const StageRow& row) { return row.device_ns.has_value(); });
+  std::vector<Table::Column> columns = {{"name", true}, {"kind", true}, {"count"}, {"total"},
+                                        {"self"},       {"share"},      {"p50"},   {"p95"},
+                                        {"max"},        {"failed"}};
+  if (device) columns.push_back({"device"});
+  Table table(std::move(columns));
   const std::size_t shown = std::min(analysis.stages.size(), kMaxStages);
   for (std::size_t i = 0; i < shown; ++i) {
     const StageRow& row = analysis.stages[i];
     const auto finished = [&](std::int64_t ns) { return row.count > 0 ? duration(ns) : "-"; };
-    table.add({printable(row.name), std::string(name(row.kind)), count(row.count),
-               duration(row.total_ns), duration(row.self_ns),
-               analysis.wall_ns > 0 ? percent(row.share) : "-", finished(row.p50_ns),
-               finished(row.p95_ns), finished(row.max_ns), count(row.failed)});
+    std::vector<std::string> cells = {
+        printable(row.name),   std::string(name(row.kind)),
+        count(row.count),      duration(row.total_ns),
+        duration(row.self_ns), analysis.wall_ns > 0 ? percent(row.share) : "-",
+        finished(row.p50_ns),  finished(row.p95_ns),
+        finished(row.max_ns),  count(row.failed)};
+    if (device) cells.push_back(row.device_ns ? duration(*row.device_ns) : "-");
+    table.add(std::move(cells));
   }
   std::string out = table.markdown();
   if (analysis.stages.size() > shown) {
     out +=
         fmt::format("\n... and {} more; -f json has all\n", count(analysis.stages.size() - shown));
   }
-  return out;
+  return out + "\n" + markdown_text(clocks_sentence(analysis)) + "\n";
 }
 
 std::string section_text(const Section& part) {

@@ -9,6 +9,7 @@
 #include <genscope/report.h>
 
 #include "report/advice_text.h"
+#include "report/clocks_text.h"
 #include "report/format.h"
 #include "report/generation_text.h"
 #include "report/integrity.h"
@@ -143,6 +144,7 @@ class TextReport {
     }
     out_ += table.render(width_, color_);
     more(all.size(), shown);
+    sentence(rep::clocks_sentence(analysis_));
   }
 
   std::vector<std::string> stage_cells(const StageRow& r) const {

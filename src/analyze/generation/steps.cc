@@ -161,4 +161,21 @@ StepSummary summarize_steps(const StepSeries& series) {
   return summary;
 }
 
+void add_device_time(const Run& run, StepSummary& summary) {
+  std::vector<std::int64_t> times;
+  for (const Trace& trace : run.traces) {
+    for (std::size_t d = 0; d < trace.device.size(); ++d) {
+      const std::uint32_t span = trace.device.span[d];
+      if (span >= trace.spans.size() || trace.kind(span) != SpanKind::step) continue;
+      if ((trace.spans.flags[span] & kSpanUnfinished) != 0) continue;
+      times.push_back(std::max<std::int64_t>(trace.device.duration_ns[d], 0));
+    }
+  }
+  summary.device_count = times.size();
+  if (times.empty()) return;
+  summary.device_p50_ns = percentile(times, 50);
+  summary.device_p95_ns = percentile(times, 95);
+  summary.device_max_ns = *std::max_element(times.begin(), times.end());
+}
+
 }  // namespace genscope::analysis

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <genscope/generation.h>
+#include <genscope/trace.h>
 
 #include "analyze/generation/step_series.h"
 
@@ -9,5 +10,7 @@ namespace genscope::analysis {
 
 // Linear in the steps; 16 bytes a step while it works.
 StepSummary summarize_steps(const StepSeries& series);
+// The device time of the finished steps that have it.
+void add_device_time(const Run& run, StepSummary& summary);
 
 }  // namespace genscope::analysis

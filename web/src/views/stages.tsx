@@ -127,6 +127,7 @@ function Steps({ page }: { page: Page }) {
         <label class="check"><input type="checkbox" checked={warm_only.value} onChange={(event) => (warm_only.value = event.currentTarget.checked)} /> leave out the {warmup === 1 ? "first step, which warms" : `${warmup} first steps, which warm`} up</label>
       )}
       <Chart title="Duration of each step" detail="a click shows it" unit="ns" x="index" lines={lines} end={Math.max(1, series.at.length - 1)} points={series.at.length < 200} pick={show} height={170} />
+      {number_of(steps["device_p50_ns"]) !== null && <p class="hint">By the device's own clock: median {format_ns(number_of(steps["device_p50_ns"]))}, longest {format_ns(number_of(steps["device_max_ns"]))}, of {format_count(number_of(steps["device_count"]) ?? 0)} steps.</p>}
       {(slope !== null || outliers.length > 0) && (
         <p class="hint">
           {slope !== null && `Trend: ${slope > 0 ? "+" : ""}${slope.toFixed(2)} % per 100 steps. `}
@@ -218,6 +219,7 @@ export function StagesView({ page }: { page: Page }) {
         ) : (
           <Table caption="Figures by name and kind" columns={heads} rows={stages} initial="Total" most={20} current={(s) => s.name === stage.value} pick={(s) => (stage.value = stage.value === s.name ? "" : s.name)} />
         )}
+        {stages.length > 0 && <p class="hint">{text_of(page.report!.raw["clocks"])}</p>}
       </Section>
       {chosen && <StageDetail key={chosen.name} page={page} row={chosen} />}
       <Steps page={page} />
