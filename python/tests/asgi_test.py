@@ -1,8 +1,6 @@
 """genscope.asgi, spoken to by hand: no framework and no server."""
 import asyncio
-import json
 import os
-import subprocess
 import tempfile
 import unittest
 from contextvars import copy_context
@@ -10,6 +8,8 @@ from contextvars import copy_context
 import genscope as gs
 from genscope import _core, asgi
 from genscope._asgi_routes import route_before
+
+from harness import spans_of
 
 BIN = os.environ["GENSCOPE_BIN"]
 
@@ -204,9 +204,7 @@ class Recorded(unittest.TestCase):
             run = os.path.join(folder, "run")
             with gs.session("service", run_dir=run, quiet=True):
                 self.serve()
-            lines = subprocess.run([BIN, "report", run, "--spans", "-f", "json"], check=True,
-                                   capture_output=True, text=True).stdout
-        spans = [json.loads(line) for line in lines.splitlines()]
+            spans = spans_of(run)
         names = {s["id"]: s["name"] for s in spans}
         parents = {s["name"]: names.get(s["parent"]) for s in spans}
         self.assertEqual(parents["in_task"], "/slow/{id}")

@@ -7,6 +7,8 @@ import tempfile
 import textwrap
 import unittest
 
+from harness import spans_of
+
 BIN = os.environ["GENSCOPE_BIN"]
 
 TREE = {
@@ -158,11 +160,10 @@ class Comfy(unittest.TestCase):
                 [BIN, "run", "--live", "never", "--no-gpu", "--run-dir", run, "--", sys.executable,
                  "main.py"], cwd=folder, capture_output=True, text=True, timeout=120)
             self.assertEqual(done.returncode, 0, done.stderr)
-            spans = subprocess.run([BIN, "report", run, "--spans", "-f", "json"],
-                                   capture_output=True, text=True, check=True).stdout
+            spans = spans_of(run)
             report = subprocess.run([BIN, "report", run, "-f", "json"], capture_output=True,
                                     text=True, check=True).stdout
-        return done.stdout, [json.loads(line) for line in spans.splitlines()], json.loads(report)
+        return done.stdout, spans, json.loads(report)
 
     @staticmethod
     def tree(spans):

@@ -17,6 +17,8 @@ from genscope import _core
 from genscope.compat import (PerformanceMetrics, PerformanceMonitor, PipelineOptimizer,
                              create_mmdit_performance_monitor)
 
+from harness import spans_of
+
 logging.getLogger("genscope.compat").setLevel(logging.CRITICAL)
 
 
@@ -236,9 +238,7 @@ class Surface(unittest.TestCase):
                         with gs.stage("vae_decode"):
                             await asyncio.sleep(0)
                 asyncio.run(task())
-            spans = [json.loads(line) for line in subprocess.run(
-                [os.environ["GENSCOPE_BIN"], "report", folder, "--spans", "-f", "json"],
-                check=True, capture_output=True, text=True).stdout.splitlines()]
+            spans = spans_of(folder)
         by_id = {span["id"]: span for span in spans if "id" in span}
         self.assertEqual(sum(span.get("kind") == "step" for span in spans), 2)
         for stage in ("text_encoding", "vae_decode"):

@@ -24,6 +24,8 @@ from genscope.compat.inferix import analysis, display
 from genscope.compat.inferix.session import ProfilingSession
 from genscope.compat import validator
 
+from harness import spans_of
+
 BIN = os.environ.get("GENSCOPE_BIN", "")
 DOUBLE = pathlib.Path(BIN).parent.parent / "nvml_double" / "580" / "libnvidia-ml.so.1"
 SCENARIO = """time real
@@ -576,9 +578,7 @@ class Reports(Case):
         self.assertLessEqual({"session_id", "gpu_data", "cpu_data", "saved_at"},
                              set(json.loads(raw.read_text())))
         (run,) = (self.dir / "reports").glob("raw_run_raw_*")
-        spans = [json.loads(line) for line in subprocess.run(
-            [BIN, "report", str(run), "--spans", "-f", "json"], check=True, capture_output=True,
-            text=True).stdout.splitlines()]
+        spans = spans_of(run)
         self.assertIn("vae_decode", {span.get("name") for span in spans})
 
     def test_aggregation_is_not_empty(self):

@@ -11,6 +11,8 @@ import tempfile
 import textwrap
 import unittest
 
+from harness import spans_of
+
 GENSCOPE = os.environ["GENSCOPE_BIN"]
 FOLDER = pathlib.Path(GENSCOPE).resolve().parent.parent / "driver_double"
 MS = 1_000_000
@@ -78,10 +80,8 @@ class DeviceTime(unittest.TestCase):
         return done.stdout
 
     def spans(self) -> "dict[str, dict]":
-        text = subprocess.run([GENSCOPE, "report", str(self.place / "run"), "--spans", "-f", "json"],
-                              capture_output=True, text=True, check=True).stdout
         return {span["name"] if span["kind"] != "step" else f"step {span['args']['index']}": span
-                for span in map(json.loads, text.splitlines())}
+                for span in spans_of(self.place / "run")}
 
     def report(self) -> dict:
         return json.loads(subprocess.run(

@@ -17,6 +17,8 @@ import duck_pipeline
 import genscope
 from genscope.hooks import _patch
 
+from harness import spans_of
+
 GENSCOPE = os.environ["GENSCOPE_BIN"]
 GENERATE = "from diffusers import duck\npipe = duck.pipeline()\npipe('a cat')\n"
 SAID = "from genscope.hooks._report import _said\nprint(*sorted(_said), sep='\\n')\n"
@@ -43,10 +45,7 @@ class Case(unittest.TestCase):
         return done
 
     def spans(self) -> "list[dict]":
-        done = subprocess.run([GENSCOPE, "report", self.run_dir, "--spans", "-f", "json"],
-                              capture_output=True, text=True)
-        self.assertIn(done.returncode, (0, 7), done.stderr)  # 7: nothing was recorded
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        return spans_of(self.run_dir)
 
     def names(self, kind: str) -> "list[str]":
         return [s["name"] for s in self.spans() if s["kind"] == kind]

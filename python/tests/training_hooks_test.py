@@ -8,6 +8,8 @@ import textwrap
 import types
 import unittest
 
+from harness import spans_of
+
 BIN = os.environ["GENSCOPE_BIN"]
 
 TORCH = {
@@ -101,10 +103,9 @@ class Recorded(unittest.TestCase):
                 [BIN, "run", "--live", "never", "--no-gpu", "--run-dir", run, "--", sys.executable,
                  "program.py"], cwd=folder, capture_output=True, text=True, timeout=120)
             self.assertEqual(done.returncode, 0, done.stderr)
-            lines = subprocess.run([BIN, "report", run, "--spans", "-f", "json"], check=True,
-                                   capture_output=True, text=True).stdout
+            spans = spans_of(run)
         self.output = done.stdout
-        spans = sorted(map(json.loads, lines.splitlines()), key=lambda s: s["begin_ns"])
+        spans.sort(key=lambda s: s["begin_ns"])
         by_id = {s["id"]: s for s in spans}
 
         def depth(span):

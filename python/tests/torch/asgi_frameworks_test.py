@@ -18,6 +18,8 @@ from starlette.routing import Mount, Route
 import genscope as gs
 from genscope import asgi
 
+from harness import spans_of
+
 BIN = os.environ["GENSCOPE_BIN"]
 
 
@@ -87,15 +89,14 @@ class Fast(unittest.TestCase):
                                           "/missing", "/boom", "/later", "/nowhere/17"))
                 deep = asyncio.run(get(app, "/v1/deep/sea"))
                 posted = asyncio.run(get(app, "/v1/generate/anna", method="POST"))
-            lines = subprocess.run([BIN, "report", run, "--spans", "-f", "json"], check=True,
-                                   capture_output=True, text=True).stdout
+            spans = spans_of(run)
         self.assertEqual([a.status_code for a in answers],
                          [200, 200, 200, 200, 404, 500, 200, 404])
         self.assertEqual((answers[0].json(), answers[3].text), ({"item": 1}, "0,1,2,"))
         self.assertIn("x-request-time", answers[0].headers)
         self.assertIn("x-avg-request-time", answers[1].headers)
         self.assertEqual((deep[0].json(), posted[0].json()), ("sea", "anna"))
-        self.check_spans([json.loads(line) for line in lines.splitlines()])
+        self.check_spans(spans)
         self.assertEqual(ran, [0])  # the answer had been sent
         stats = asgi.monitor("fast").stats()
         self.assertEqual((stats["finished"], stats["failed"], stats["in_flight"]), (10, 3, 0))
@@ -145,11 +146,10 @@ class OfStarlette(unittest.TestCase):
             run = os.path.join(folder, "run")
             with gs.session("service", run_dir=run, quiet=True):
                 answers = asyncio.run(get(app, "/inner/item/7", "/inner/other"))
-            lines = subprocess.run([BIN, "report", run, "--spans", "-f", "json"], check=True,
-                                   capture_output=True, text=True).stdout
+            spans = spans_of(run)
         self.assertEqual([a.status_code for a in answers], [200, 404])
         self.assertEqual(answers[0].text, "7")
-        names = [s["name"] for s in map(json.loads, lines.splitlines()) if s["kind"] == "request"]
+        names = [s["name"] for s in spans if s["kind"] == "request"]
         self.assertEqual(names, ["/inner/item/{id}", "/inner/unmatched"])
 
     def test_web_sockets(self):

@@ -11,6 +11,8 @@ from typing import Any, Callable
 
 import genscope as gs
 
+from harness import spans_of
+
 GENSCOPE = os.environ.get("GENSCOPE_BIN", "genscope")
 
 
@@ -19,9 +21,7 @@ class Recorded:
 
     def __init__(self, run_dir: str):
         self.run_dir = run_dir
-        text = subprocess.run([GENSCOPE, "report", run_dir, "--spans", "-f", "json"], check=True,
-                              capture_output=True, text=True).stdout
-        self.spans = [json.loads(line) for line in text.splitlines()]
+        self.spans = spans_of(run_dir)
         self._by_id = {(span["pid"], span["id"]): span for span in self.spans}
 
     def of(self, kind: str, name: str = "") -> "list[dict[str, Any]]":

@@ -12,6 +12,8 @@ import textwrap
 import unittest
 from collections import Counter
 
+from harness import spans_of
+
 BIN = os.environ["GENSCOPE_BIN"]
 DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../docs")
 
@@ -195,8 +197,7 @@ class Recorded:
         self.run = os.path.join(folder, "run")
         self.output = self.execute(BIN, "run", "--live", "never", "--no-gpu", "--run-dir", self.run,
                                    "--instrument", instrument, "--")
-        lines = self.genscope("report", self.run, "--spans", "-f", "json").splitlines()
-        self.spans = sorted(map(json.loads, lines), key=lambda s: s["begin_ns"])
+        self.spans = sorted(spans_of(self.run), key=lambda s: s["begin_ns"])
         self.report = json.loads(self.genscope("report", self.run, "-f", "json"))
         self.rules = {f["rule"] for f in json.loads(
             self.genscope("advise", self.run, "--json"))["findings"]}

@@ -8,6 +8,8 @@ import textwrap
 import unittest
 from collections import Counter
 
+from harness import spans_of
+
 BIN = os.environ["GENSCOPE_BIN"]
 
 PROGRAM = """
@@ -72,12 +74,10 @@ class Generate(unittest.TestCase):
                 return done.stdout
             cls.hooked = output(BIN, "run", "--live", "never", "--no-gpu", "--run-dir", run, "--")
             cls.plain = output()
-            lines = subprocess.run([BIN, "report", run, "--spans", "-f", "json"], check=True,
-                                   capture_output=True, text=True).stdout
+            cls.spans = sorted(spans_of(run), key=lambda s: s["begin_ns"])
             cls.report = json.loads(subprocess.run(
                 [BIN, "report", run, "-f", "json"], check=True, capture_output=True,
                 text=True).stdout)
-        cls.spans = sorted(map(json.loads, lines.splitlines()), key=lambda s: s["begin_ns"])
         cls.requests = [s for s in cls.spans if s["kind"] == "request"]
 
     def below(self, span):
