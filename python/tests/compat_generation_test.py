@@ -13,7 +13,6 @@ import unittest
 from unittest import mock
 
 import genscope as gs
-from genscope import _core
 from genscope.compat import (PerformanceMetrics, PerformanceMonitor, PipelineOptimizer,
                              create_mmdit_performance_monitor)
 

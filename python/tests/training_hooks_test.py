@@ -1,5 +1,4 @@
 """The hooks of training and of generate(), on packages with the libraries' names and no torch."""
-import json
 import os
 import subprocess
 import sys

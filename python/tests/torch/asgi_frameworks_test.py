@@ -1,8 +1,6 @@
 """genscope.asgi in real FastAPI and Starlette applications, through httpx."""
 import asyncio
-import json
 import os
-import subprocess
 import tempfile
 import unittest
 
