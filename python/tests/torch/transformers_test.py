@@ -68,7 +68,7 @@ class Generate(unittest.TestCase):
 
             def output(*prefix):
                 done = subprocess.run([*prefix, sys.executable, path], capture_output=True,
-                                      text=True, timeout=290,
+                                      text=True, timeout=1500,
                                       env={**os.environ, "OMP_NUM_THREADS": "1"})
                 assert done.returncode == 0, done.stderr
                 return done.stdout
