@@ -103,7 +103,7 @@ class Python:
         words = name.split(".") if name.startswith("genscope.") else \
             ["genscope", "compat", *name.split(".")]
         if not self._module(words[:2]):
-            return words[1] == "asgi"  # comes with its own branch
+            return False
         found = importlib.import_module("genscope")
         for at, word in enumerate(words[1:], 1):
             if isinstance(found, type(sys)) and self._module(words[:at + 1]):
