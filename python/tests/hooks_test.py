@@ -65,6 +65,21 @@ class Case(unittest.TestCase):
 
 
 class Pipelines(Case):
+    def test_inside_of_a_served_request_it_is_a_stage_of_it(self):
+        self.run_script("import asyncio\nfrom genscope.asgi import RequestMonitor\n"
+                        "from diffusers import duck\npipe = duck.pipeline()\n"
+                        "async def app(scope, receive, send):\n"
+                        "    pipe('a cat')\n"
+                        "    await send({'type': 'http.response.start', 'status': 200, 'headers': []})\n"
+                        "    await send({'type': 'http.response.body', 'body': b''})\n"
+                        "async def nothing(*message): return {'type': 'http.request'}\n"
+                        "scope = {'type': 'http', 'method': 'GET', 'path': '/', 'headers': []}\n"
+                        "asyncio.run(RequestMonitor(app)(scope, nothing, nothing))\n")
+        spans = self.spans()
+        (request,) = [s for s in spans if s["kind"] == "request"]
+        (pipeline,) = [s for s in spans if s["name"] == "DuckPipeline"]
+        self.assertEqual((pipeline["kind"], pipeline["parent"]), ("stage", request["id"]))
+
     def test_stages_steps_and_passes(self):
         self.run_script(GENERATE)
         spans = self.spans()

@@ -17,6 +17,7 @@ import threading
 from typing import Any, Optional
 
 from .. import _core
+from .._request import kind_of_generation
 from .torch_ import graphs_compiled
 
 
@@ -61,7 +62,7 @@ class Call:
         self.clock: Any = None  # the scheduler whose steps are the steps
         self.expected: Optional[int] = None
         self.graphs = [graphs_compiled()]  # at the begin, and after the first step
-        self.span = _core.request(type(pipeline).__name__, **args)
+        self.span = _core.span(type(pipeline).__name__, kind_of_generation(), **args)
         self.span.__enter__()
         _local.calls.append(self)
 
