@@ -78,11 +78,13 @@ std::string dtype_of(std::string_view torch_name) {
 }  // namespace
 
 std::optional<TqdmBar> parse_tqdm(std::string_view line) {
+  constexpr std::size_t kLongest = 1024;  // a bar is as wide as a terminal
+  if (line.size() > kLongest) return std::nullopt;
   // " 12/20 [00:05<00:03": the last one, a label may have brackets, too.
   for (std::size_t open = line.rfind(" ["); open != std::string_view::npos && open > 0;
        open = line.rfind(" [", open - 1)) {
     const std::string_view times = line.substr(open + 2);
-    const std::size_t less = times.find('<');
+    const std::size_t less = times.substr(0, 13).find('<');
     const bool clock = less != std::string_view::npos && less >= 4 && less <= 12 &&
                        is_digit(times[0]) && times.substr(0, less).find(':') != times.npos;
     if (!clock) continue;

@@ -12,7 +12,7 @@ void Pieces::add(std::string_view bytes, const Take& take) {
       put(byte);
     }
   }
-  if (!told_) tell(PieceEnd::open, take);
+  if (!told_ && line_.size() <= kMostOpen) tell(PieceEnd::open, take);
 }
 
 // ESC [ ... letter; ESC ] ... BEL; ESC and one more.

@@ -16,6 +16,7 @@ enum class PieceEnd { newline, carriage_return, open };
 class Pieces {
  public:
   static constexpr std::size_t kMostBytes = 4096;  // of a line; the rest of it is skipped
+  static constexpr std::size_t kMostOpen = 1024;   // of an unfinished one that is told
   using Take = std::function<void(std::string_view line, PieceEnd end)>;
 
   // `take` gets each line without escape sequences, other control characters, and blanks at its
