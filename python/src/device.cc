@@ -20,18 +20,6 @@ PyObject* g_stage_end = nullptr;  // (id) -> None, or null
 std::mutex g_stages_mutex;
 std::unordered_set<std::uint64_t> g_stages;  // those that are open
 
-// Holds an exception that is on its way while we call Python.
-class Aside {
- public:
-  Aside() noexcept { PyErr_Fetch(&type_, &value_, &trace_); }
-  ~Aside() { PyErr_Restore(type_, value_, trace_); }
-  Aside(const Aside&) = delete;
-  Aside& operator=(const Aside&) = delete;
-
- private:
-  PyObject *type_ = nullptr, *value_ = nullptr, *trace_ = nullptr;
-};
-
 bool is_timed(SpanKind kind) noexcept {
   switch (kind) {
     case SpanKind::stage:

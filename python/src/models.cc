@@ -102,8 +102,8 @@ PyObject* predict_cost(PyObject*, PyObject* args, PyObject* keywords) {
 
 PyMethodDef functions[] = {
     {"inspect", inspect_path, METH_O, "inspect(path) -> str"},
-    {"predict", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(predict_cost)),
-     METH_VARARGS | METH_KEYWORDS, "predict(model, gpu, **workload) -> str"},
+    {"predict", as_function(predict_cost), METH_VARARGS | METH_KEYWORDS,
+     "predict(model, gpu, **workload) -> str"},
     {nullptr, nullptr, 0, nullptr},
 };
 

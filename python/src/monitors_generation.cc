@@ -281,8 +281,7 @@ PyObject* monitor_clear(PyObject* self, PyObject*) {
 }
 
 PyMethodDef monitor_methods[] = {
-    {"start", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(monitor_start)),
-     METH_VARARGS | METH_KEYWORDS, "A generation that runs."},
+    {"start", as_function(monitor_start), METH_VARARGS | METH_KEYWORDS, "A generation that runs."},
     {"load", monitor_load, METH_VARARGS, "load(name, setup, /)"},
     {"summary", monitor_summary, METH_NOARGS, "JSON."},
     {"metrics", monitor_metrics, METH_NOARGS, "JSON of the last generation, or None."},

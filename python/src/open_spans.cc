@@ -18,16 +18,6 @@ PyObject* g_get = nullptr;  // bound methods of it
 PyObject* g_set = nullptr;
 bool g_follow = false;  // threads without a loop look at the context too
 
-// Keeps an exception that is on its way apart from what we call.
-class Aside {
- public:
-  Aside() noexcept { PyErr_Fetch(&type_, &value_, &trace_); }
-  ~Aside() { PyErr_Restore(type_, value_, trace_); }
-
- private:
-  PyObject *type_ = nullptr, *value_ = nullptr, *trace_ = nullptr;
-};
-
 }  // namespace
 
 namespace internal_stack {
@@ -187,8 +177,8 @@ PyObject* follow_context(PyObject*, PyObject*) {
 }
 
 PyMethodDef functions[] = {
-    {"watch_asyncio", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(watch_asyncio)),
-     METH_FASTCALL, "From now on, ask whether an event loop runs."},
+    {"watch_asyncio", as_function(watch_asyncio), METH_FASTCALL,
+     "From now on, ask whether an event loop runs."},
     {"follow_context", follow_context, METH_NOARGS,
      "From now on, spans of threads that run for a task are below the task's."},
     {nullptr, nullptr, 0, nullptr},

@@ -54,6 +54,31 @@ inline PyObject* to_str(std::string_view text) noexcept {
 // Raises what an Error says: ValueError, FileNotFoundError, OSError.
 PyObject* raise(const Error& error) noexcept;
 
+// Whether a call has as many arguments; else a TypeError that tells the form.
+inline bool arity(Py_ssize_t count, Py_ssize_t least, Py_ssize_t most, const char* form) noexcept {
+  if (count >= least && count <= most) return true;
+  PyErr_SetString(PyExc_TypeError, form);
+  return false;
+}
+
+// A function of any of CPython's forms, as a PyMethodDef wants it.
+template <class F>
+PyCFunction as_function(F function) noexcept {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+// Holds an exception that is on its way while we call Python.
+class Aside {
+ public:
+  Aside() noexcept { PyErr_Fetch(&type_, &value_, &trace_); }
+  ~Aside() { PyErr_Restore(type_, value_, trace_); }
+  Aside(const Aside&) = delete;
+  Aside& operator=(const Aside&) = delete;
+
+ private:
+  PyObject *type_ = nullptr, *value_ = nullptr, *trace_ = nullptr;
+};
+
 // Lets other Python threads run while it lives; nothing of Python's may be touched meanwhile.
 class WithoutGil {
  public:
@@ -72,6 +97,7 @@ extern std::atomic<unsigned long long> g_sessions;
 // Each file's part of the module; false with an exception set.
 bool add_spans(PyObject* module);
 bool add_recording(PyObject* module);
+bool add_wrapped(PyObject* module);
 bool add_session(PyObject* module);
 bool add_reading(PyObject* module);
 bool add_columns(PyObject* module);

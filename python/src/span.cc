@@ -377,11 +377,6 @@ PyObject* span_repr(PyObject* object) {
                       : nullptr;
 }
 
-template <class F>
-PyCFunction as_function(F function) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
-}
-
 PyMethodDef methods[] = {
     {"__enter__", span_enter, METH_NOARGS, nullptr},
     {"__exit__", as_function(span_exit), METH_FASTCALL, nullptr},
