@@ -267,6 +267,15 @@ class Compiled(RecordedCase):
         seen = torch._dynamo.explain(lambda: pipe.transformer(**given)[0])()
         self.assertEqual((seen.graph_break_count, seen.graph_count), (0, 1))
 
+    def test_a_method_inlined_in_a_function_of_the_users(self):
+        pipe, arguments = tiny.flux()
+        tiny.run(pipe, arguments)
+        decode = torch.compile(lambda z: pipe.vae.decode(z, return_dict=False)[0] + 1,
+                               backend="eager", fullgraph=True)
+        with torch.no_grad():
+            self.assertEqual(decode(torch.zeros(1, 4, 4, 4)).shape, (1, 3, 8, 8))
+        self.assert_no_breaks()
+
     def test_what_was_compiled_is_told_at_the_end(self):
         from genscope.hooks import diffusers_facts
         pipe, arguments = tiny.flux()
