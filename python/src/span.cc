@@ -38,8 +38,18 @@ struct SpanObject {
 
 PyTypeObject* g_type = nullptr;
 PyObject* g_cache[16];  // by kind: {name: Span}
+
+// Around the entries of objects, where no GIL does it; never held while Python is called.
 #if defined(Py_GIL_DISABLED)
-std::mutex g_entries;  // of all objects: contention only where one is shared
+std::mutex g_entries;
+struct EntriesLock : std::unique_lock<std::mutex> {
+  EntriesLock() : std::unique_lock<std::mutex>(g_entries) {}
+};
+#else
+struct EntriesLock {
+  void lock() noexcept {}
+  void unlock() noexcept {}
+};
 #endif
 
 SpanObject* self_of(PyObject* object) noexcept { return reinterpret_cast<SpanObject*>(object); }
@@ -79,8 +89,7 @@ std::uint64_t begin_scoped_span(SpanObject* self) noexcept {
 }
 
 // The block that this exit belongs to: of the task, else of the thread, the latest.
-[[gnu::noinline, gnu::cold]] Entry take_shared(SpanObject* self) noexcept {
-  const std::uint64_t task = loop_is_running() ? current_in_task() : 0;
+[[gnu::noinline, gnu::cold]] Entry take_shared(SpanObject* self, std::uint64_t task) noexcept {
   const void* const thread = this_thread();
   const auto fits = [&](const Entry& entry) {
     return entry.in_task ? entry.opened.id == task : entry.thread == thread;
@@ -103,9 +112,7 @@ std::uint64_t begin_scoped_span(SpanObject* self) noexcept {
 
 PyObject* span_enter(PyObject* object, PyObject*) {
   SpanObject* const self = self_of(object);
-#if defined(Py_GIL_DISABLED)
-  const std::lock_guard lock(g_entries);
-#endif
+  EntriesLock lock;
   Py_INCREF(object);
   if (self->entry.thread == nullptr && g_running_loop == nullptr && self->args == nullptr &&
       g_on_begin == nullptr) [[likely]] {
@@ -116,11 +123,13 @@ PyObject* span_enter(PyObject* object, PyObject*) {
     if (id != 0) push(id);
     return object;
   }
+  lock.unlock();
   Entry entry;
   if (!open_slowly(self, entry)) {
     Py_DECREF(object);
     return nullptr;
   }
+  lock.lock();
   if (self->entry.thread == nullptr) {
     self->entry = entry;
   } else {
@@ -160,9 +169,7 @@ bool is_failure(PyObject* type) noexcept {
 PyObject* span_exit(PyObject* object, PyObject* const* args, Py_ssize_t count) {
   SpanObject* const self = self_of(object);
   PyObject* const type = count > 0 ? args[0] : Py_None;
-#if defined(Py_GIL_DISABLED)
-  const std::lock_guard lock(g_entries);
-#endif
+  EntriesLock lock;
   if (self->more == nullptr && !self->entry.in_task && type == Py_None && g_on_end == nullptr)
       [[likely]] {
     const std::uint64_t id = self->entry.opened.id;
@@ -173,8 +180,12 @@ PyObject* span_exit(PyObject* object, PyObject* const* args, Py_ssize_t count) {
     }
     return none();
   }
-  Entry entry = self->more != nullptr && !self->more->empty() ? take_shared(self)
+  lock.unlock();
+  const std::uint64_t task = self->more != nullptr && loop_is_running() ? current_in_task() : 0;
+  lock.lock();
+  Entry entry = self->more != nullptr && !self->more->empty() ? take_shared(self, task)
                                                               : std::exchange(self->entry, Entry{});
+  lock.unlock();
   close_slowly(self, entry, type);
   return none();
 }
