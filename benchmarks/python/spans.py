@@ -96,7 +96,7 @@ def main():
     parser.add_argument("--json")
     options = parser.parse_args()
     import genscope as gs
-    from genscope import _core
+    import asyncio  # noqa: F401  as in every program with torch
     log = []
     with tempfile.TemporaryDirectory() as folder:
         module, plain = Module(), Module()

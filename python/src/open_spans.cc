@@ -8,13 +8,15 @@
 
 namespace genscope::python {
 
-PyObject* g_running_loop = nullptr;
+thread_local char t_loop = 0;
+bool g_must_ask = false;
 
 namespace {
 
 // ContextVar whose value is the id of the innermost open span of the task, or absent.
 PyObject* g_context = nullptr;
-PyObject* g_get = nullptr;  // bound methods of it
+PyObject* g_ask_loop = nullptr;  // asyncio.events._get_running_loop
+PyObject* g_get = nullptr;       // bound methods of it
 PyObject* g_set = nullptr;
 bool g_follow = false;  // threads without a loop look at the context too
 
@@ -51,11 +53,14 @@ void forget(std::uint64_t id) noexcept {
 }
 
 bool loop_is_running() noexcept {
-  if (g_running_loop == nullptr) [[likely]]
+  if (t_loop != 0) return true;
+  if (!g_must_ask) [[likely]]
     return false;
-  const Ref loop(PyObject_CallNoArgs(g_running_loop));
-  if (!loop) PyErr_Clear();
-  if (loop && loop.get() != Py_None) return true;
+  if (g_ask_loop != nullptr) {
+    const Ref loop(PyObject_CallNoArgs(g_ask_loop));
+    if (!loop) PyErr_Clear();
+    if (loop && loop.get() != Py_None) return true;
+  }
   return g_follow && current_in_task() != 0;
 }
 
@@ -154,31 +159,52 @@ Opened take_kept(std::uint64_t id) noexcept {
 
 namespace {
 
-PyObject* watch_asyncio(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 2) {
-    PyErr_SetString(PyExc_TypeError, "watch_asyncio(running_loop, context_variable)");
-    return nullptr;
-  }
-  Ref get(PyObject_GetAttrString(args[1], "get"));
-  Ref set(PyObject_GetAttrString(args[1], "set"));
+PyObject* keep_context(PyObject*, PyObject* variable) {
+  Ref get(PyObject_GetAttrString(variable, "get"));
+  Ref set(PyObject_GetAttrString(variable, "set"));
   if (!get || !set) return nullptr;
-  Py_INCREF(args[0]);
-  Py_INCREF(args[1]);
-  g_context = args[1];
+  Py_INCREF(variable);
+  g_context = variable;
   g_get = get.release();
   g_set = set.release();
-  g_running_loop = args[0];
   return none();
 }
 
+PyObject* ask_for_loops(PyObject*, PyObject* running_loop) {
+  Py_INCREF(running_loop);
+  g_ask_loop = running_loop;
+  g_must_ask = true;
+  return none();
+}
+
+PyObject* set_running_loop(PyObject* original, PyObject* loop) {
+  PyObject* const result = PyObject_CallFunctionObjArgs(original, loop, nullptr);
+  if (result != nullptr) t_loop = loop != Py_None ? 1 : 0;
+  return result;
+}
+PyMethodDef announced = {"_set_running_loop", set_running_loop, METH_O,
+                         "asyncio's own, which genscope listens to."};
+
+PyObject* follow_loops(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (!arity(count, 2, 2, "follow_loops(set_running_loop, running, /)")) return nullptr;
+  const int running = PyObject_IsTrue(args[1]);
+  if (running < 0) return nullptr;
+  t_loop = running != 0 ? 1 : 0;
+  return PyCFunction_NewEx(&announced, args[0], nullptr);
+}
+
 PyObject* follow_context(PyObject*, PyObject*) {
-  g_follow = true;
+  g_follow = g_must_ask = true;
   return none();
 }
 
 PyMethodDef functions[] = {
-    {"watch_asyncio", as_function(watch_asyncio), METH_FASTCALL,
-     "From now on, ask whether an event loop runs."},
+    {"keep_context", keep_context, METH_O, "keep_context(variable): holds a task's open span."},
+    {"ask_for_loops", ask_for_loops, METH_O,
+     "ask_for_loops(running_loop): from now on, at each span."},
+    {"follow_loops", as_function(follow_loops), METH_FASTCALL,
+     "follow_loops(set_running_loop, running, /): in place of the first; the second is whether the "
+     "calling thread runs a loop already."},
     {"follow_context", follow_context, METH_NOARGS,
      "From now on, spans of threads that run for a task are below the task's."},
     {nullptr, nullptr, 0, nullptr},

@@ -19,10 +19,15 @@ struct Opened {
   PyObject* before = nullptr;  // owned: value of the context variable
 };
 
-// Whether the calling thread runs an event loop, or, once follow_context() was called, runs for a
-// task of one (a server's pool of threads copies the task's context). One load until asyncio is
-// imported.
-extern PyObject* g_running_loop;  // asyncio.events._get_running_loop, or null
+// Set while the calling thread runs an event loop, by asyncio's own announcements, which pass
+// through follow_loops(). Its address is the thread's.
+extern thread_local char t_loop;
+// Where announcements are not enough, and each span must ask: loops that may have begun earlier,
+// and, once follow_context() was called, threads that run for a task (a server's pool of threads
+// copies the task's context).
+extern bool g_must_ask;
+// False means no, at the cost of two loads.
+inline bool loop_may_run() noexcept { return t_loop != 0 || g_must_ask; }
 bool loop_is_running() noexcept;
 
 namespace internal_stack {

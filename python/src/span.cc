@@ -54,10 +54,7 @@ struct EntriesLock {
 
 SpanObject* self_of(PyObject* object) noexcept { return reinterpret_cast<SpanObject*>(object); }
 
-const void* this_thread() noexcept {
-  thread_local char t_here = 0;
-  return &t_here;
-}
+const void* this_thread() noexcept { return &t_loop; }
 
 std::string_view name_of(const SpanObject* self) noexcept {
   return self->site != nullptr ? std::string_view(self->site->name) : std::string_view(*self->name);
@@ -114,7 +111,7 @@ PyObject* span_enter(PyObject* object, PyObject*) {
   SpanObject* const self = self_of(object);
   EntriesLock lock;
   Py_INCREF(object);
-  if (self->entry.thread == nullptr && g_running_loop == nullptr && self->args == nullptr &&
+  if (self->entry.thread == nullptr && !loop_may_run() && self->args == nullptr &&
       g_on_begin == nullptr) [[likely]] {
     const std::uint64_t id = begin_scoped_span(self);
     self->entry.opened.id = id;

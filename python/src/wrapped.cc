@@ -43,7 +43,7 @@ PyObject* call_wrapped(PyObject* self, PyObject* const* args, Py_ssize_t count, 
   const Wrapped* const wrapped = reinterpret_cast<Wrapped*>(self);
   std::uint64_t id = 0;
   Opened opened;
-  const bool in_task = g_running_loop != nullptr && loop_is_running();
+  const bool in_task = loop_may_run() && loop_is_running();
   if (in_task) {
     opened = open_in_task(wrapped->site->kind, wrapped->site->name);
     id = opened.id;

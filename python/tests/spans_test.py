@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Marking by hand: spans, steps, sessions, decorators, threads, tasks, forks."""
+import shutil
 import unittest
 
 from harness import ProgramCase
@@ -138,6 +139,32 @@ with gs.session("s"):
             inner = run.one(f"inner{n}")
             self.assertEqual(inner["parent"], outer["id"])
             self.assertEqual({c["parent"] for c in run.named(f"child{n}")}, {inner["id"]})
+
+    def test_tasks_of_a_loop_that_began_before_the_import(self):
+        program = '''
+import asyncio, threading, sys
+async def work(n):
+    import genscope as gs
+    with gs.stage(f"outer{n}"):
+        await asyncio.sleep(0.01)
+        with gs.stage(f"inner{n}"): await asyncio.sleep(0.01)
+async def main():
+    import genscope as gs
+    with gs.session("s"):
+        await asyncio.gather(work(0), work(1))
+stop = threading.Event()
+thread = threading.Thread(target=stop.wait)
+if THREADS: thread.start()  # it might run a loop too
+asyncio.run(main())
+stop.set()
+'''
+        for threads in ("False", "True"):
+            with self.subTest(threads=threads):
+                self.python(program.replace("THREADS", threads))
+                run = self.recorded()
+                for n in range(2):
+                    self.assertEqual(run.parent(run.one(f"inner{n}"))["name"], f"outer{n}")
+                shutil.rmtree(self.folder / "runs")
 
     def test_generators_and_async_generators_are_stages(self):
         self.python(HEAD + '''
