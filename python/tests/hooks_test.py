@@ -1,6 +1,7 @@
 """Injection by `genscope run`, and the hooks of diffusers on a package that only looks like it."""
 from __future__ import annotations
 
+import ast
 import asyncio
 import inspect
 import json
@@ -62,6 +63,13 @@ class Case(unittest.TestCase):
         text = subprocess.run([GENSCOPE, "advise", self.run_dir, "--json", "--rules", path],
                               check=True, capture_output=True, text=True).stdout
         return {finding["rule"] for finding in json.loads(text)["findings"]}
+
+
+class Start(unittest.TestCase):
+    def test_older_interpreters_can_read_the_file_that_they_are_given(self):
+        path = os.path.join(os.path.dirname(genscope.__file__), "inject/sitecustomize.py")
+        with open(path, encoding="utf-8") as file:
+            ast.parse(file.read(), feature_version=(3, 4))
 
 
 class Pipelines(Case):

@@ -2,20 +2,23 @@
 
 The command puts this folder at the head of PYTHONPATH. Python imports `sitecustomize` before the
 program; a sitecustomize of the user's own is run after this one, as if ours were not there.
-Whatever fails here fails silently: the program is the user's, and comes first.
+Whatever fails here fails silently: the program is the user's, and comes first. Any Python can read
+this file, older ones than genscope's too.
 """
 
 
 def _genscope_start():
-    import importlib.util
     import os
     import sys
 
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != here]
     try:
+        if sys.version_info < (3, 10):
+            raise RuntimeError("it is older than 3.10")
         if "genscope" not in sys.modules and os.environ.get("GENSCOPE_INSTRUMENT") != "none" \
                 and os.environ.get("GENSCOPE_DISABLE") != "1":
+            import importlib.util
             package = os.path.dirname(here)
             spec = importlib.util.spec_from_file_location(
                 "genscope", os.path.join(package, "__init__.py"),
@@ -32,13 +35,13 @@ def _genscope_start():
                 raise
     except Exception as error:
         if os.environ.get("GENSCOPE_DEBUG"):
-            print(f"genscope: Python is not instrumented: {error!r}", file=sys.stderr)
+            sys.stderr.write("genscope: Python is not instrumented: %r\n" % (error,))
     # The user's own, if there is one further down the path.
     ours = sys.modules.pop("sitecustomize", None)
     try:
         import sitecustomize  # noqa: F401
     except ImportError as error:
-        if error.name != "sitecustomize":
+        if getattr(error, "name", "sitecustomize") != "sitecustomize":
             raise
     finally:
         if ours is not None:  # import looks for the name when ours is done
