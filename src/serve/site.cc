@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <filesystem>
 
 #include <genscope/advise.h>
@@ -69,6 +70,7 @@ class SiteImpl final : public Site {
     if (!server) return server.error();
     server_ = std::move(*server);
     live_.start(*server_);
+    answering_.store(server_.get(), std::memory_order_release);
     return Done{};
   }
 
@@ -141,14 +143,17 @@ class SiteImpl final : public Site {
     for (const RunEntry& run : list_runs(options_.folder)) {
       if (run.in_progress) runs.emplace_back(run, live_.progress(run));
     }
+    const HttpServer* const server = answering_.load(std::memory_order_acquire);
     return {.type = "text/plain; version=0.0.4; charset=utf-8",
-            .body = metrics_text(runs, server_->counts())};
+            .body = metrics_text(runs, server != nullptr ? server->counts() : HttpCounts{})};
   }
 
   const SiteOptions options_;
   Guard guard_;
   LiveRuns live_;
-  std::unique_ptr<HttpServer> server_;
+  std::unique_ptr<HttpServer> server_;  // of the thread that starts and stops
+  // The same for its own threads, which may answer before start() has returned; null until then.
+  std::atomic<HttpServer*> answering_{nullptr};
 };
 
 }  // namespace
