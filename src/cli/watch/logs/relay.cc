@@ -112,9 +112,10 @@ void LogRelay::start() {
 }
 
 void LogRelay::resize() {
+  const std::lock_guard lock(mutex_);  // pass_on() closes what it has read to its end
   for (const auto& stream : streams_) {
     winsize size{};
-    if (stream->terminal && ioctl(stream->to, TIOCGWINSZ, &size) == 0) {
+    if (stream->terminal && stream->from >= 0 && ioctl(stream->to, TIOCGWINSZ, &size) == 0) {
       ioctl(stream->from, TIOCSWINSZ, &size);
     }
   }
