@@ -1,0 +1,76 @@
+"""What the tests of document 002's Python share: a folder, and GPUs of the double."""
+import contextlib
+import io
+import json
+import os
+import pathlib
+import tempfile
+import unittest
+from unittest import mock
+
+from genscope.compat.inferix import (InferixProfiler, ProfilingConfig)
+
+BIN = os.environ.get("GENSCOPE_BIN", "")
+DOUBLE = pathlib.Path(BIN).parent.parent / "nvml_double" / "580" / "libnvidia-ml.so.1"
+SCENARIO = """time real
+devices 2
+0 uuid = GPU-0000
+1 uuid = GPU-0001
+0 pci = 0000:01:00.0
+1 pci = 0000:02:00.0
+0 index 0
+1 index 1
+0 busy.gpu 50
+1 busy.gpu 60
+system driver = 570.86.15
+system cuda 12080
+* name = NVIDIA H100 80GB HBM3
+* memory.total 85899345920
+* memory.reserved 0
+* memory.used 21474836480
+* memory.free 64424509440
+* samples.busy 50
+* field.185 300000
+* field.186 300000
+* field.83 integral field.185
+* field.190 700000
+* clock.1 1980
+* temperature 45
+* throttle 4
+* processes.compute none
+* processes.graphics none
+* processes.mps none
+"""
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.dir = pathlib.Path(self.folder.name)
+        out = contextlib.redirect_stdout(io.StringIO())
+        self.out = out.__enter__()
+        self.addCleanup(out.__exit__, None, None, None)
+        self.environment(GENSCOPE_NVML_LIBRARY="/nothing.so")
+
+    def environment(self, **values):
+        patch = mock.patch.dict(os.environ, values)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def with_gpus(self):
+        if not DOUBLE.exists():
+            self.skipTest(f"the double is not built: {DOUBLE}")
+        (self.dir / "scenario").write_text(SCENARIO)
+        self.environment(GENSCOPE_NVML_LIBRARY=str(DOUBLE),
+                         GENSCOPE_NVML_SCENARIO=str(self.dir / "scenario"))
+
+    def profiler(self, **changes):
+        given = {"enabled": True, "real_time_display": False, "report_format": "json",
+                 "output_dir": str(self.dir / "reports"), **changes}
+        return InferixProfiler(ProfilingConfig(**given))
+
+    def report(self, profiler):
+        (path,) = [path for path in profiler.report_paths if "/profiling_report_" in path
+                   and path.endswith(".json")]
+        return json.loads(pathlib.Path(path).read_text())
