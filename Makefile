@@ -70,7 +70,7 @@ asan-python: setup ## the tests of the Python package with the extension under A
 	@set -e; for test in python/tests/*_test.py; do \
 	  case $$test in *wheel_test.py|*memory_test.py) continue;; esac; echo "== $$test"; \
 	  LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" PYTHONMALLOC=malloc \
-	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/asan/python GENSCOPE_BIN=$(CURDIR)/build/asan/bin/genscope \
+	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$(CURDIR)/build/asan/python GENSCOPE_BIN=$(CURDIR)/build/asan/bin/genscope \
 	  python3 $$test; \
 	done
 
