@@ -29,6 +29,11 @@ inline constexpr bool kAddressSanitizer = false;
 inline constexpr bool kAddressSanitizer = false;
 #endif
 
+// Why a test that forks beside a running thread is left to the other builds.
+inline constexpr const char* kNoForkUnderAsan =
+    "g++ 12's asan does not guard its allocator across a fork: a child of a process that allocates "
+    "meanwhile hangs in its next malloc";
+
 inline constexpr bool kSanitized = kThreadSanitizer || kAddressSanitizer;
 
 // `n` in a plain build, a tenth of it (at least 1) under a sanitizer.

@@ -306,6 +306,7 @@ TEST_F(DeviceTime, AForkedChildHasNone) {
   if (testing::kThreadSanitizer) {
     GTEST_SKIP() << "the child's recorder starts a thread, which tsan does not allow";
   }
+  if (testing::kAddressSanitizer) GTEST_SKIP() << testing::kNoForkUnderAsan;
   start();
   stage("a", 0, kMs);
   const pid_t pid = fork();

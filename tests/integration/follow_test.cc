@@ -226,6 +226,7 @@ TEST(Follow, AKilledProcessIsNotAliveAndItsStageStaysKnown) {
 }
 
 TEST(Follow, TwoProcessesOldestFirst) {
+  if (kAddressSanitizer) GTEST_SKIP() << kNoForkUnderAsan;
   const TempDir dir;
   SharedWords ready(dir / "ready", 2);
   Session session{"parent", options_in(dir)};

@@ -32,6 +32,7 @@ void wait_for(pid_t pid) {
 }
 
 TEST(Fork, ChildAndGrandchildHaveTracesOfTheirOwn) {
+  if (kAddressSanitizer) GTEST_SKIP() << kNoForkUnderAsan;
   const TempDir dir;
   pid_t child = 0;
   SharedWords shared(dir / "shared", 2);
@@ -76,6 +77,7 @@ TEST(Fork, ChildAndGrandchildHaveTracesOfTheirOwn) {
 }
 
 TEST(Fork, AChildThatRecordsNothingLeavesNoTrace) {
+  if (kAddressSanitizer) GTEST_SKIP() << kNoForkUnderAsan;
   const TempDir dir;
   {
     const Session session("fork", options_in(dir));
@@ -86,6 +88,7 @@ TEST(Fork, AChildThatRecordsNothingLeavesNoTrace) {
 }
 
 TEST(Fork, SpansOpenAcrossTheForkEndQuietlyInTheChild) {
+  if (kAddressSanitizer) GTEST_SKIP() << kNoForkUnderAsan;
   const TempDir dir;
   pid_t child = 0;
   {
@@ -121,11 +124,7 @@ TEST(Fork, SpansOpenAcrossTheForkEndQuietlyInTheChild) {
 }
 
 TEST(Fork, ThreadsThatRecordMeanwhileAreNotDisturbed) {
-  if (kAddressSanitizer) {
-    GTEST_SKIP()
-        << "g++ 12's asan does not guard its allocator across a fork: a child of a process "
-           "that allocates meanwhile hangs in its first malloc";
-  }
+  if (kAddressSanitizer) GTEST_SKIP() << kNoForkUnderAsan;
   const TempDir dir;
   const std::size_t forks = scaled(100);
   std::atomic<bool> stop{false};
@@ -173,10 +172,8 @@ TEST(Fork, WithoutASessionTheChildRecordsNothing) {
 }
 
 TEST(Fork, TheChildMayCloseAndOpenSessions) {
-  if (kSanitized) {
-    GTEST_SKIP() << "tsan cannot start threads again in a forked child, and g++ 12's asan does not "
-                    "guard its allocator across a fork";
-  }
+  if (kThreadSanitizer) GTEST_SKIP() << "tsan cannot start threads again in a forked child";
+  if (kAddressSanitizer) GTEST_SKIP() << kNoForkUnderAsan;
   const TempDir dir;
   auto session = std::make_unique<Session>("parent", options_in(dir));
   const pid_t child = fork_and(

@@ -118,6 +118,7 @@ TEST(LiveRead, OnTheOsClockNotPacked) {
 }
 
 TEST(LiveRead, AnotherProcessReadsWhatIsNotYetInTheFile) {
+  if (kAddressSanitizer) GTEST_SKIP() << kNoForkUnderAsan;
   const TempDir dir;
   const Session session("live", options_in(dir));
   { const Stage stage("just now"); }

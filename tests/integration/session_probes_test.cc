@@ -142,6 +142,7 @@ TEST_F(SessionProbes, AnUnknownNameIsSaidAndTheRestGoesOn) {
 
 TEST_F(SessionProbes, AForkedChildDoesNotWaitForTheSamplersThread) {
   if (testing::kThreadSanitizer) GTEST_SKIP() << "tsan does not follow threads through a fork";
+  if (testing::kAddressSanitizer) GTEST_SKIP() << testing::kNoForkUnderAsan;
   SessionOptions with = options();
   with.probes = {"process"};
   Session session("probes", with);

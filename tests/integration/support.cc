@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include <cstring>
 #include <fstream>
 
 #include "test_paths.h"
@@ -145,14 +146,23 @@ Child::Child(const TempDir& dir, std::vector<std::string> command, const Environ
   std::vector<char*> argv;
   for (std::string& word : command) argv.push_back(word.data());
   argv.push_back(nullptr);
+  // Made before the fork: where threads run, a child must not allocate before its exec.
+  std::vector<std::string> settings;
+  for (const auto& [key, value] : environment) settings.push_back(key + "=" + value);
+  std::vector<char*> env;
+  for (std::string& setting : settings) env.push_back(setting.data());
+  for (char** inherited = environ; *inherited != nullptr; ++inherited) {
+    const std::string name(*inherited, std::strcspn(*inherited, "="));
+    if (!environment.contains(name)) env.push_back(*inherited);
+  }
+  env.push_back(nullptr);
   pid_ = ::fork();
   if (pid_ != 0) return;
   const int out = ::open(out_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
   const int err = ::open(err_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
   ::dup2(out, 1);
   ::dup2(err, 2);
-  for (const auto& [key, value] : environment) ::setenv(key.c_str(), value.c_str(), 1);
-  ::execvp(argv[0], argv.data());
+  ::execvpe(argv[0], argv.data(), env.data());
   ::_exit(127);
 }
 
