@@ -27,7 +27,7 @@ export function Overview({ page }: { page: Page }) {
       }
       const buckets = Math.max(1, Math.round(width / 2));
       if (density.length !== buckets) density = overview_density(page, buckets) as Float64Array<ArrayBuffer>;
-      const context = element.getContext("2d")!;
+      const context = element.getContext("2d", { alpha: false })!; // every pixel is painted
       const ui = theme_colours();
       context.setTransform(ratio, 0, 0, ratio, 0, 0);
       context.fillStyle = ui.panel;

@@ -145,7 +145,7 @@ function install(page: Page, canvas: HTMLCanvasElement, scroller: HTMLElement): 
       canvas.height = Math.round(height * ratio);
     }
     const begin = performance.now();
-    draw(canvas.getContext("2d")!, scene);
+    draw(canvas.getContext("2d", { alpha: false })!, scene); // every pixel is painted
     // What a test or a benchmark reads.
     canvas.dataset["ms"] = (performance.now() - begin).toFixed(2);
     canvas.dataset["drawn"] = String(++drawn);
