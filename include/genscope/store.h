@@ -44,8 +44,10 @@ struct RunRequest {
 };
 // Makes the directory and its run.json; the path.
 Result<std::string> create_run(const RunRequest& request);
-// Adds to run.json how the command ended. Other keys stay.
-Status finish_run(const std::string& path, int exit_code);
+// Adds to run.json how the command ended, and its greatest resident memory where it is known (see
+// Run::max_rss_bytes). Other keys stay.
+Status finish_run(const std::string& path, int exit_code,
+                  std::optional<std::int64_t> max_rss_bytes = std::nullopt);
 
 // --- importing what others recorded
 

@@ -159,6 +159,9 @@ struct Run {
   std::vector<std::string> command;
   std::string host;
   std::optional<int> exit_code;
+  // Greatest resident memory of one process of the command, as the kernel said at its end: samples
+  // miss a short peak.
+  std::optional<std::uint64_t> max_rss_bytes;
   std::vector<Trace> traces;
   std::vector<std::string> notes;  // files that could not be read, and why
 };

@@ -297,6 +297,17 @@ bool is_metered(SpanKind kind) {
   }
 }
 
+// Between two samples a process may have had more; the kernel has seen it.
+void raise_peak_memory(std::uint64_t max_rss_bytes, Telemetry& telemetry) {
+  for (EntityRow& row : telemetry.entities) {
+    if (row.entity.kind != EntityKind::process_tree) continue;
+    for (SeriesRow& series : row.series) {
+      if (series.metric->id != "rss_bytes" || series.count == 0) continue;
+      series.max = std::max(series.max, static_cast<double>(max_rss_bytes));
+    }
+  }
+}
+
 }  // namespace
 
 TelemetryResult collect_telemetry(const Run& run, const Clocks& clocks) {
@@ -304,6 +315,7 @@ TelemetryResult collect_telemetry(const Run& run, const Clocks& clocks) {
   for (std::uint32_t t = 0; t < run.traces.size(); ++t) {
     TraceTelemetry(run.traces[t], t, clocks.offset_ns[t], clocks.begin_ns).collect(result);
   }
+  if (run.max_rss_bytes) raise_peak_memory(*run.max_rss_bytes, result.telemetry);
   std::stable_sort(result.telemetry.events.begin(), result.telemetry.events.end(),
                    [](const auto& a, const auto& b) { return a.at_ns < b.at_ns; });
   return result;

@@ -263,7 +263,7 @@ class RunCommand final : public Command {
   // From here on the command has ended, and its exit code stands whatever happens.
   static void finish(Place& place, const watch::Ending& ending) {
     if (place.path.empty()) return;
-    const Status finished = finish_run(place.path, ending.exit_code);
+    const Status finished = finish_run(place.path, ending.exit_code, ending.max_rss_bytes());
     if (!finished && place.trouble.empty()) place.trouble = finished.error().message;
   }
 

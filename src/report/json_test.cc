@@ -151,6 +151,16 @@ TEST(JsonReport, HoldsWhateverWasGenerated) {
   }
 }
 
+TEST(JsonReport, APeakThatOnlyTheKernelSawCounts) {
+  genscope::Run run = testing::make_run(testing::sampled_trace());
+  const std::int64_t sampled = report_of(run)["process"]["peak_rss_bytes"];
+  EXPECT_EQ(sampled, 1'200'000'000);
+  run.max_rss_bytes = sampled - 1;
+  EXPECT_EQ(report_of(run)["process"]["peak_rss_bytes"], sampled);
+  run.max_rss_bytes = sampled + 1;
+  EXPECT_EQ(report_of(run)["process"]["peak_rss_bytes"], sampled + 1);
+}
+
 TEST(JsonReport, HoldsWhatStagesUsedAndWhatTheGpuDid) {
   const Json r = report_of(testing::make_run(testing::sampled_trace()));
   check(r, schema(), "sampled run");

@@ -40,10 +40,24 @@ std::string folder_of(const RunRequest& request) {
 }
 
 // What the run is called if nobody says: its program.
+// What a person would call the command: its program, or the script or module that Python runs.
+std::string program_of(const std::vector<std::string>& command) {
+  if (command.empty()) return "";
+  std::string program = last_part(without_slashes(command.front()));
+  if (!program.starts_with("python") && !program.starts_with("pypy")) return program;
+  for (std::size_t i = 1; i < command.size(); ++i) {
+    const std::string& word = command[i];
+    if (!word.starts_with('-')) return last_part(without_slashes(word));
+    if (word == "-m") return i + 1 < command.size() ? command[i + 1] : program;
+    if (word == "-c" || word == "-") return program;
+    if (word == "-X" || word == "-W") ++i;  // their value is a word of its own
+  }
+  return program;
+}
+
 std::string name_of(const RunRequest& request) {
   if (!request.name.empty()) return request.name;
-  const std::string program =
-      request.command.empty() ? "" : last_part(without_slashes(request.command.front()));
+  const std::string program = program_of(request.command);
   return program.empty() ? "run" : program;
 }
 
@@ -117,7 +131,8 @@ Result<std::string> create_run(const RunRequest& request) {
   return path;
 }
 
-Status finish_run(const std::string& path, int exit_code) {
+Status finish_run(const std::string& path, int exit_code,
+                  std::optional<std::int64_t> max_rss_bytes) {
   const std::string manifest = store::manifest_path(store::without_slashes(path));
   const Result<std::string> before = base::read_file(manifest, store::kMaxManifestBytes);
   if (!before.ok()) {
@@ -125,8 +140,11 @@ Status finish_run(const std::string& path, int exit_code) {
     error.message += "; the run has no manifest to note the exit code in: make it with create_run";
     return error;
   }
-  const auto after = base::with_integers(
+  auto after = base::with_integers(
       *before, {{"exit_code", exit_code}, {"finished_unix_ns", base::realtime_ns()}});
+  if (after && max_rss_bytes) {
+    after = base::with_integers(*after, {{"max_rss_bytes", *max_rss_bytes}});
+  }
   if (!after) {
     return Error{ErrorCode::bad_data, manifest +
                                           " is not a JSON object, so the exit code was not noted "

@@ -60,7 +60,7 @@ TEST(CreateRun, IsNamedAfterItsProgramIfNobodySays) {
     const auto run = create_run({"", dir / folder, "", std::move(command)});
     return run.ok() ? manifest_of(*run).text("name") : run.error().message;
   };
-  EXPECT_EQ(name("1", {"/usr/bin/python3", "x.py"}), "python3");
+  EXPECT_EQ(name("1", {"/usr/bin/sd-server", "x.gguf"}), "sd-server");
   EXPECT_EQ(name("2", {}), "run");
   EXPECT_EQ(name("3", {"/"}), "run");
 }
@@ -112,6 +112,35 @@ TEST(FinishRun, AddsTheEndAndKeepsWhatItDoesNotKnow) {
   EXPECT_NE(base::read_file(dir / "run.json")->find(R"("later":{"a":[1,2.5]})"), std::string::npos);
   ASSERT_TRUE(finish_run(dir.path(), 0).ok());
   EXPECT_EQ(manifest_of(dir.path()).integer("exit_code", 9), 0) << "the last word counts";
+}
+
+TEST(FinishRun, KeepsTheKernelsPeakWhereItIsKnown) {
+  const testing::TempDir dir;
+  put(dir / "run.json", R"({"name": "n"})");
+  ASSERT_TRUE(finish_run(dir.path(), 0).ok());
+  EXPECT_FALSE(manifest_of(dir.path()).has("max_rss_bytes"));
+  ASSERT_TRUE(finish_run(dir.path(), 0, 5'000'000'000).ok());
+  EXPECT_EQ(manifest_of(dir.path()).integer("max_rss_bytes"), 5'000'000'000);
+}
+
+TEST(CreateRun, IsNamedAsAPersonWouldCallTheCommand) {
+  using Words = std::vector<std::string>;
+  const std::pair<Words, const char*> cases[] = {
+      {{"/opt/sd-server", "--port", "1"}, "sd-server"},
+      {{"/venv/bin/python3.11", "jobs/gen.py", "--steps", "20"}, "gen.py"},
+      {{"python", "-u", "-X", "dev", "-W", "ignore", "gen.py"}, "gen.py"},
+      {{"python3", "-m", "comfy.main", "x"}, "comfy.main"},
+      {{"python3", "-c", "print(1)"}, "python3"},
+      {{"python3", "-m"}, "python3"},
+      {{"python3", "-"}, "python3"},
+      {{"python3"}, "python3"},
+  };
+  for (const auto& [command, name] : cases) {
+    const testing::TempDir dir;
+    const auto path = create_run({.out = dir.path(), .path = "", .name = "", .command = command});
+    ASSERT_TRUE(path.ok());
+    EXPECT_EQ(manifest_of(*path).text("name"), name);
+  }
 }
 
 TEST(FinishRun, SaysWhatIsWrongWithTheManifest) {

@@ -27,6 +27,9 @@ void read_manifest(const std::string& path, Run& run) {
   run.host = json.text("host");
   run.started_unix_ns = json.integer("started_unix_ns");
   if (json.has("exit_code")) run.exit_code = static_cast<int>(json.integer("exit_code"));
+  if (const std::int64_t peak = json.integer("max_rss_bytes"); peak > 0) {
+    run.max_rss_bytes = static_cast<std::uint64_t>(peak);
+  }
   run.command = json.texts("command");
 }
 

@@ -255,6 +255,12 @@ class Families(RunCase):
         self.assertTrue(300 <= float(match[1]) < 400, match[0])
         self.assertTrue(300 <= float(match[2]) < 400, match[0])
 
+    def test_a_peak_between_two_samples_is_in_the_report_too(self):
+        path = self.dir / "report.json"
+        code = "import time; time.sleep(0.3); x = b'x' * (300 << 20); del x; time.sleep(0.3)"
+        self.run_it(PYTHON, "-c", code, options=["--json", str(path), "--interval", "5000"])
+        self.assertGreater(json.loads(path.read_text())["process"]["peak_rss_bytes"], 300 << 20)
+
 
 class Troubles(RunCase):
     def complaint(self, done):

@@ -173,7 +173,10 @@ std::string no_gpu_reason(const std::vector<ProbeReport>& probes) {
     // broken and denied say more than absent; the enum is in that order
     if (telling == nullptr || probe.state.kind > telling->state.kind) telling = &probe;
   }
-  return telling == nullptr ? "" : telling->state.reason;
+  if (telling == nullptr) return "";
+  // Of a process that holds several probes: the first reason. genscope doctor has them all.
+  const std::string& reason = telling->state.reason;
+  return reason.substr(0, reason.find("; "));
 }
 
 }  // namespace genscope::cli::watch

@@ -178,6 +178,10 @@ TEST(LiveBlock, WithoutAGpuTheReasonIsGiven) {
   EXPECT_EQ(live_block(m.state, kPlain, 20).back(), "GPU n/a: no libnvidia-ml.so.1");
   m.state.probes = {absent, denied};
   EXPECT_EQ(live_block(m.state, kPlain, 20).back(), "GPU n/a: may not read card0");
+  m.state.probes = {absent};
+  m.state.probes[0].name = "remote";
+  m.state.probes[0].state.reason = "nvml: no library; amdgpu: no AMD GPU";
+  EXPECT_EQ(live_block(m.state, kPlain, 20).back(), "GPU n/a: nvml: no library");
 }
 
 TEST(LiveBlock, NeverIsWiderThanTheTerminalNorHigherThanAllowed) {

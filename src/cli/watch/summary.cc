@@ -220,8 +220,8 @@ RunFigures figures_of(const RunTotals& totals, const Ending& ending) {
   figures.exit_code = ending.exit_code;
   figures.wall_seconds = ending.wall_seconds;
   figures.cpu_seconds = seconds(ending.usage.ru_utime) + seconds(ending.usage.ru_stime);
-  if (ending.usage.ru_maxrss > ending.own_maxrss_kib) {
-    figures.rss_peak_bytes = static_cast<double>(ending.usage.ru_maxrss) * 1024;
+  if (const auto peak = ending.max_rss_bytes()) {
+    figures.rss_peak_bytes = static_cast<double>(*peak);
   }
   figures.orphans_reaped = ending.orphans_reaped;
   figures.left = ending.left;

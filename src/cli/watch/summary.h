@@ -21,6 +21,10 @@ struct Ending {
   // Our own peak when it was started. The kernel counts it as the command's, too: usage.ru_maxrss
   // means something only above it.
   long own_maxrss_kib = 0;
+  std::optional<std::int64_t> max_rss_bytes() const {
+    if (usage.ru_maxrss <= own_maxrss_kib) return std::nullopt;
+    return std::int64_t{usage.ru_maxrss} * 1024;
+  }
   std::uint64_t orphans_reaped = 0;
   std::vector<Descendant> left;  // some of those that still run
   std::size_t left_count = 0;
