@@ -29,7 +29,8 @@ function tiles(page: Page, report: Report) {
     if (value !== "–") out.push({ label, value, ...(detail === undefined ? {} : { detail }), ...(hint === undefined ? {} : { hint }) });
   };
   const { steps, diffusion, process, resources, requests } = report;
-  add("Wall time", format_ns(report.run.wall_ns), report.run.processes !== undefined && report.run.processes > 1 ? `${report.run.processes} processes` : undefined);
+  const processes = number_of(process["peak_processes"]) ?? 0;
+  add("Wall time", format_ns(report.run.wall_ns), processes > 1 ? `${processes} processes at once` : undefined);
   add("Step, median", format_ns(number_of(steps["steady_p50_ns"]) ?? number_of(steps["rest_p50_ns"]) ?? number_of(steps["p50_ns"])), `p95 ${format_ns(number_of(steps["steady_p95_ns"]) ?? number_of(steps["p95_ns"]))}`, `${format_count(number_of(steps["count"]))} steps`);
   const ratio = number_of(steps["first_ratio"]);
   if (ratio !== null && ratio > 0) add("First step", `${ratio.toFixed(1)} ×`, `${format_ns(number_of(steps["first_ns"]))}`, "Against the median of the others");
