@@ -153,6 +153,43 @@ class OneOperation:
     def end(self, failed: bool = False, /) -> str: ...
 
 @final
+class StageFigures:
+    count: int
+    failed: int
+    total: float
+    mean: Optional[float]
+    least: float
+    most: float
+    own: float
+    covered: float
+    metadata: Optional[dict[str, Any]]
+
+@final
+class StageBook:
+    def __new__(cls, current_task: Callable[[], Any], variable: Any, /) -> "StageBook": ...
+    rows: dict[str, StageFigures]
+    unfinished: int
+    def stage(self, name: str, metadata: Any = None, /) -> Any: ...
+
+_Column = tuple[float, Optional[float], Optional[float], Optional[float]]
+
+@final
+class StepBook:
+    def __new__(cls, limit: int, number: Callable[[Any], Optional[float]], /) -> "StepBook": ...
+    count: int
+    rows: list[dict[str, Optional[float]]]
+    ms: _Column
+    timestep: _Column
+    block_size: _Column
+    passes: int
+    longest_pass: int
+    pass_frames: float
+    def add(self, step: Any, timestep: Any, block_size: Any, ms: Any, guidance_scale: Any,
+            recorded: bool, /) -> None: ...
+
+def plain(value: Any, depth: int = 8, /) -> Any: ...
+
+@final
 class EpochMonitor:
     def __new__(cls, *, enabled: bool = ..., verbose_batches: int = ..., device: int = ...,
                  read: _Read = ..., reset: _Reset = ..., warmup_batches: int = ...,
