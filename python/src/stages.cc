@@ -227,6 +227,11 @@ PyObject* stage_exit(PyObject* object, PyObject* const* args, Py_ssize_t count) 
   return none();
 }
 
+// --- what is in the place of a stage while profiling is off
+
+PyObject* nothing_enter(PyObject*, PyObject*) { return none(); }
+PyObject* nothing_exit(PyObject*, PyObject* const*, Py_ssize_t) { return none(); }
+
 // --- the book
 
 PyObject* book_new(PyTypeObject* type, PyObject* args, PyObject*) {
@@ -322,10 +327,21 @@ PyType_Slot book_slots[] = {
     {Py_tp_getset, book_values},
     {0, nullptr},
 };
+PyMethodDef nothing_methods[] = {
+    {"__enter__", nothing_enter, METH_NOARGS, nullptr},
+    {"__exit__", as_function(nothing_exit), METH_FASTCALL, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+PyType_Slot nothing_slots[] = {
+    {Py_tp_methods, nothing_methods},
+    {0, nullptr},
+};
 constexpr unsigned kMadeHere = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
 PyType_Spec figures_spec = {"genscope._core.StageFigures", sizeof(FiguresObject), 0, kMadeHere,
                             figures_slots};
 PyType_Spec stage_spec = {"genscope._core.Stage", sizeof(StageObject), 0, kMadeHere, stage_slots};
+PyType_Spec nothing_spec = {"genscope._core.Nothing", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT,
+                            nothing_slots};
 PyType_Spec book_spec = {"genscope._core.StageBook", sizeof(BookObject), 0, Py_TPFLAGS_DEFAULT,
                          book_slots};
 
@@ -336,8 +352,10 @@ bool add_stages(PyObject* module) {
       reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &figures_spec, nullptr));
   g_stage = reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &stage_spec, nullptr));
   PyObject* const book = PyType_FromModuleAndSpec(module, &book_spec, nullptr);
-  return g_figures != nullptr && g_stage != nullptr && book != nullptr &&
-         PyModule_AddObject(module, "StageBook", book) == 0;
+  PyObject* const nothing = PyType_FromModuleAndSpec(module, &nothing_spec, nullptr);
+  return g_figures != nullptr && g_stage != nullptr && book != nullptr && nothing != nullptr &&
+         PyModule_AddObject(module, "StageBook", book) == 0 &&
+         PyModule_AddObject(module, "Nothing", nothing) == 0;
 }
 
 }  // namespace genscope::python

@@ -20,7 +20,7 @@ def prepare(session: ProfilingSession, gpu_data: "List[Any]", cpu_data: "List[An
                          "end_time": session.end_time, "duration": session.duration,
                          "tags": session.tags, "generated_at": time.time()},
         "summary": {}, "gpu_metrics": {}, "cpu_metrics": {}, "stage_analysis": {},
-        "events": list(session.events.rows), "recommendations": []}
+        "events": events(session), "recommendations": []}
     if session.events.dropped:
         report["events_dropped"] = session.events.dropped
     if gpu_data:
@@ -44,6 +44,11 @@ def prepare(session: ProfilingSession, gpu_data: "List[Any]", cpu_data: "List[An
             report[key] = found
     report["recommendations"] = recommendations.of(report)
     return report
+
+
+def events(session: ProfilingSession) -> "List[Dict[str, Any]]":
+    return [{"name": name, "timestamp": session.unix(at), "data": data}
+            for name, at, data in list(session.events.rows)]
 
 
 # --- samples

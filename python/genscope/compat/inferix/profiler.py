@@ -22,7 +22,7 @@ from .monitors import CPUMonitor, GPUMonitor
 from .session import ProfilingSession
 from .telling import Telling
 
-_NOTHING = contextlib.nullcontext()
+_NOTHING = _core.Nothing()
 _sessions: "contextvars.ContextVar[tuple[ProfilingSession, ...]]" = contextvars.ContextVar(
     "genscope_inferix_sessions", default=())
 

@@ -53,7 +53,7 @@ class Kept:
     """The newest rows of a list, and how many there were."""
 
     def __init__(self, limit: int) -> None:
-        self.rows: Deque[Dict[str, Any]] = collections.deque(maxlen=limit)
+        self.rows: Deque[Any] = collections.deque(maxlen=limit)
         self.count = 0
 
     def add(self, row: "dict[str, Any]") -> None:
@@ -78,7 +78,7 @@ class ProfilingSession:
         self.stage = self.book.stage  # (name, metadata) -> for `with`
         self.steps = _core.StepBook(limit, number)
         self.add_step = self.steps.add
-        self.events = Kept(limit)
+        self.events = Kept(limit)  # (name, monotonic, data)
         self.blocks, self.streaming, self.memory = (Kept(limit) for _ in range(3))
         self.block_ms, self.frames, self.block_mb = Figures(), Figures(), Figures()
         self.models: "Dict[str, Dict[str, Any]]" = {}
@@ -105,8 +105,9 @@ class ProfilingSession:
     def end_time(self) -> Optional[float]:
         return None if self.end is None else self.start_time + self.duration
 
-    def unix(self) -> float:
-        return self.start_time + time.monotonic() - self.begin
+    def unix(self, monotonic: Optional[float] = None) -> float:
+        """The Unix time of a moment of the clock, or of now."""
+        return self.start_time + (time.monotonic() if monotonic is None else monotonic) - self.begin
 
     @property
     def stages(self) -> "Dict[str, Any]":

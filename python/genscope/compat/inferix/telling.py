@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import time
+from time import monotonic
 from typing import Any, Dict, Optional
 
 from ... import _core
@@ -27,8 +28,10 @@ class Telling:
             return
         book = self._only or self._book()
         kept = plain(data) if data else {}
+        events, now = book.events, monotonic()
         with book.lock:
-            book.events.add({"name": event_name, "timestamp": book.unix(), "data": kept})
+            events.count += 1
+            events.rows.append((event_name, now, kept))
         if book.recorded:
             event(event_name, **kept)
 
