@@ -192,6 +192,13 @@ class StepBook:
     def add(self, step: Any, timestep: Any, block_size: Any, ms: Any, guidance_scale: Any,
             recorded: bool, /) -> None: ...
 
+@final
+class EventBook:
+    def __new__(cls, limit: int, /) -> "EventBook": ...
+    rows: list[tuple[str, float, dict[str, Any]]]
+    dropped: int
+    def add(self, name: str, data: Any, recorded: bool, /) -> None: ...
+
 def plain(value: Any, depth: int = 8, /) -> Any: ...
 
 class EpochMonitor:

@@ -43,7 +43,7 @@ int run_module(PyObject* module) {
   }
   for (const auto add : {add_spans, add_recording, add_wrapped, add_session, add_reading,
                          add_columns, add_arrow, add_models, add_monitors, add_request_monitor,
-                         add_device, add_plain, add_stages, add_steps}) {
+                         add_device, add_events, add_plain, add_stages, add_steps}) {
     if (!add(module)) return -1;
   }
   return PyModule_AddStringConstant(module, "VERSION", GENSCOPE_VERSION_STRING);

@@ -117,6 +117,7 @@ bool add_models(PyObject* module);
 bool add_request_monitor(PyObject* module);
 bool add_monitors(PyObject* module);
 bool add_device(PyObject* module);
+bool add_events(PyObject* module);
 bool add_plain(PyObject* module);
 bool add_stages(PyObject* module);
 bool add_steps(PyObject* module);

@@ -48,7 +48,7 @@ def prepare(session: ProfilingSession, gpu_data: "List[Any]", cpu_data: "List[An
 
 def events(session: ProfilingSession) -> "List[Dict[str, Any]]":
     return [{"name": name, "timestamp": session.unix(at), "data": data}
-            for name, at, data in list(session.events.rows)]
+            for name, at, data in session.events.rows]
 
 
 # --- samples

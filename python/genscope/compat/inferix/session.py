@@ -60,10 +60,6 @@ class Kept:
         self.count += 1
         self.rows.append(row)
 
-    @property
-    def dropped(self) -> int:
-        return self.count - len(self.rows)
-
 
 class ProfilingSession:
     """Durations are of a clock that is never set; the Unix times are told from its start."""
@@ -78,7 +74,8 @@ class ProfilingSession:
         self.stage = self.book.stage  # (name, metadata) -> for `with`
         self.steps = _core.StepBook(limit, number)
         self.add_step = self.steps.add
-        self.events = Kept(limit)  # (name, monotonic, data)
+        self.events = _core.EventBook(limit)
+        self.add_event = self.events.add
         self.blocks, self.streaming, self.memory = (Kept(limit) for _ in range(3))
         self.block_ms, self.frames, self.block_mb = Figures(), Figures(), Figures()
         self.models: "Dict[str, Dict[str, Any]]" = {}

@@ -2,11 +2,9 @@
 from __future__ import annotations
 
 import time
-from time import monotonic
 from typing import Any, Dict, Optional
 
 from ... import _core
-from ..._core import event, plain
 from .._torch import number
 from .config import ProfilingConfig
 from .session import Figures, ProfilingSession
@@ -27,13 +25,7 @@ class Telling:
         if not self.config.enabled:
             return
         book = self._only or self._book()
-        kept = plain(data) if data else {}
-        events, now = book.events, monotonic()
-        with book.lock:
-            events.count += 1
-            events.rows.append((event_name, now, kept))
-        if book.recorded:
-            event(event_name, **kept)
+        book.add_event(event_name, data, book.recorded)
 
     def record_diffusion_step(self, step: Any, timestep: Any, block_size: Any,
                               computation_time_ms: Any, guidance_scale: Any = None) -> None:
