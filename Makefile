@@ -42,8 +42,9 @@ test-torch: setup ## the Python package with the real torch, diffusers, transfor
 wheel: release ## a wheel in build/dist that needs no compiler: CPython 3.10 and later
 	tools/wheel build/release build/dist --repair
 
-bench-python: release ## what spans, wrapped modules and hooks cost in Python; needs what test-torch installs
+bench-python: release ## what spans, wrapped modules, hooks and genscope.compat cost in Python; needs what test-torch installs
 	PYTHONPATH=build/release/python $$(tools/torch python) benchmarks/python/spans.py
+	PYTHONPATH=build/release/python $$(tools/torch python) benchmarks/python/compat.py
 	GENSCOPE_BIN=build/release/bin/genscope $$(tools/torch python) benchmarks/python/pipeline.py
 
 web: setup ## types, lint and unit tests of the web page; web/dist is what web/src builds to

@@ -41,9 +41,9 @@ int run_module(PyObject* module) {
                     "call it from the main one");
     return -1;
   }
-  for (const auto add :
-       {add_spans, add_recording, add_wrapped, add_session, add_reading, add_columns, add_arrow,
-        add_models, add_monitors, add_request_monitor, add_device}) {
+  for (const auto add : {add_spans, add_recording, add_wrapped, add_session, add_reading,
+                         add_columns, add_arrow, add_models, add_monitors, add_request_monitor,
+                         add_device, add_events, add_plain, add_stages, add_steps}) {
     if (!add(module)) return -1;
   }
   return PyModule_AddStringConstant(module, "VERSION", GENSCOPE_VERSION_STRING);

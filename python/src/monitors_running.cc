@@ -33,7 +33,8 @@ PyObject* running_span(PyObject* self, PyObject*) {
   return PyLong_FromUnsignedLongLong(RunningObject::of(self).span);
 }
 
-// finish(reason=None, /) -> JSON of its metrics; a reason makes it a failure. None once ended.
+// finish(reason=None, /) -> whether it met the target; a reason makes it a failure. None once
+// ended.
 PyObject* running_finish(PyObject* self, PyObject* args) {
   const char* reason = nullptr;
   if (PyArg_ParseTuple(args, "|z", &reason) == 0) return nullptr;
@@ -45,15 +46,19 @@ PyObject* running_finish(PyObject* self, PyObject* args) {
   } else if (running.span != 0) {
     pop(running.span);
   }
-  std::string json;
   {
     const std::string why = reason != nullptr ? reason : "";
     const WithoutGil released;
-    json = to_json(reason != nullptr ? of->fail(why) : of->end());
+    running.ended = reason != nullptr ? of->fail(why) : of->end();
     running.detached.reset();
     if (running.thread == std::this_thread::get_id()) running.scoped.reset();
   }
-  return to_str(json);
+  return PyBool_FromLong(running.ended->target_met ? 1 : 0);
+}
+
+PyObject* running_metrics(PyObject* self, PyObject*) {
+  const auto& ended = RunningObject::of(self).ended;
+  return ended ? to_str(to_json(*ended)) : none();
 }
 
 PyMethodDef running_methods[] = {
@@ -62,7 +67,8 @@ PyMethodDef running_methods[] = {
     {"note_gpu_memory", running_note, METH_O, "Bytes in use, by the framework's allocator."},
     {"progress", running_progress, METH_NOARGS, "(steps, elapsed, projected, out of reach)"},
     {"span", running_span, METH_NOARGS, "Id of its span, 0 while nothing is recorded."},
-    {"finish", running_finish, METH_VARARGS, "finish(reason=None, /) -> JSON"},
+    {"finish", running_finish, METH_VARARGS, "finish(reason=None, /) -> bool"},
+    {"metrics", running_metrics, METH_NOARGS, "JSON once it has ended, else None."},
     {nullptr, nullptr, 0, nullptr},
 };
 PyType_Slot running_slots[] = {

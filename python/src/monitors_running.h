@@ -4,6 +4,7 @@
 #include <genscope/generation_monitor.h>
 
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "monitors.h"
@@ -18,6 +19,7 @@ struct Running {
   std::thread::id thread;
   std::uint64_t span = 0;
   Opened in_task;
+  std::optional<GenerationMetrics> ended;  // made a text only if somebody asks
 
   Generation* get() const noexcept { return scoped != nullptr ? scoped.get() : detached.get(); }
   ~Running() {

@@ -7,6 +7,7 @@
 #include <Python.h>
 
 #include <atomic>
+#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -79,6 +80,16 @@ class Aside {
   PyObject *type_ = nullptr, *value_ = nullptr, *trace_ = nullptr;
 };
 
+// Around our own data, where no GIL does it; never held while Python is called.
+#if defined(Py_GIL_DISABLED)
+using OwnMutex = std::mutex;
+#else
+struct OwnMutex {
+  void lock() noexcept {}
+  void unlock() noexcept {}
+};
+#endif
+
 // Lets other Python threads run while it lives; nothing of Python's may be touched meanwhile.
 class WithoutGil {
  public:
@@ -106,6 +117,10 @@ bool add_models(PyObject* module);
 bool add_request_monitor(PyObject* module);
 bool add_monitors(PyObject* module);
 bool add_device(PyObject* module);
+bool add_events(PyObject* module);
+bool add_plain(PyObject* module);
+bool add_stages(PyObject* module);
+bool add_steps(PyObject* module);
 
 // Takes the device time that is known by now. Before a trace is closed, without the GIL.
 void settle_device_time() noexcept;

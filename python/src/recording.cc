@@ -1,4 +1,5 @@
 // Events, counters, detached spans and the switches of the recorder.
+#include "recording.h"
 
 #include <vector>
 
@@ -44,15 +45,17 @@ void in_pieces(const std::vector<Arg>& args, Put&& put) {
   }
 }
 
+void put_event(std::string_view name, const std::vector<Arg>& args) {
+  const std::uint64_t task = loop_is_running() ? current_in_task() : 0;
+  in_pieces(args,
+            [&](Args piece) { task != 0 ? event(Handle(task), name, piece) : event(name, piece); });
+}
+
 PyObject* record_event(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   std::string_view text;
   if (!arity(count, 1, 1, "event(name, /, **args)") || !text_of(args[0], text)) return nullptr;
-  return with_arguments(args + 1, names, [&](const std::vector<Arg>& list) {
-    const std::uint64_t task = loop_is_running() ? current_in_task() : 0;
-    in_pieces(list, [&](Args piece) {
-      task != 0 ? event(Handle(task), text, piece) : event(text, piece);
-    });
-  });
+  return with_arguments(args + 1, names,
+                        [&](const std::vector<Arg>& list) { put_event(text, list); });
 }
 
 PyObject* record_counter(PyObject*, PyObject* const* args, Py_ssize_t count) {
@@ -203,6 +206,18 @@ PyMethodDef functions[] = {
 };
 
 }  // namespace
+
+void tell_event(std::string_view name, PyObject* dict) noexcept {
+  std::vector<Arg> args;
+  PyObject *key = nullptr, *value = nullptr;
+  for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value) != 0;) {
+    Arg arg("", 0);
+    const Took took = make_argument(key, value, arg);
+    if (took == Took::yes) args.push_back(arg);
+    if (took == Took::failed) PyErr_Clear();
+  }
+  put_event(name, args);
+}
 
 bool add_recording(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
 

@@ -479,6 +479,19 @@ Site* site_of(SpanKind kind, std::string_view name) noexcept {
               .first->second->site;
 }
 
+PyObject* stage_span(PyObject* name) noexcept { return span_named(SpanKind::stage, name); }
+
+std::uint64_t enter_span(PyObject* span) noexcept {
+  const Ref same(span_enter(span, nullptr));
+  if (!same) PyErr_Clear();
+  return self_of(span)->entry.opened.id;
+}
+
+void exit_span(PyObject* span, PyObject* type) noexcept {
+  const Ref nothing(span_exit(span, &type, 1));
+  if (!nothing) PyErr_Clear();
+}
+
 bool add_spans(PyObject* module) {
   for (PyObject*& cache : g_cache) {
     if (cache == nullptr && (cache = PyDict_New()) == nullptr) return false;

@@ -19,4 +19,11 @@ bool kind_of(PyObject* object, SpanKind& kind) noexcept;
 inline constexpr std::size_t kMaxSites = 16384;
 Site* site_of(SpanKind kind, std::string_view name) noexcept;
 
+// For objects that are a span among other things: a span of kind stage that nobody else holds, null
+// with an exception. To enter it gives its id, 0 if it is not recorded; `type` is None or the
+// exception's.
+PyObject* stage_span(PyObject* name) noexcept;
+std::uint64_t enter_span(PyObject* span) noexcept;
+void exit_span(PyObject* span, PyObject* type) noexcept;
+
 }  // namespace genscope::python

@@ -49,7 +49,15 @@ class MonitoredGeneration:
         self._running: Any = None
         self._cuda: Any = None
         self._next_reading = 0.0
-        self.metrics: Optional[PerformanceMetrics] = None  # once it has ended
+        self._ended: Any = None
+        self._metrics: Optional[PerformanceMetrics] = None
+
+    @property
+    def metrics(self) -> Optional[PerformanceMetrics]:
+        """Once it has ended."""
+        if self._metrics is None and self._ended is not None:
+            self._metrics = from_json(self._ended.metrics())
+        return self._metrics
 
     def __enter__(self) -> "MonitoredGeneration":
         self._cuda = _torch.cuda()
@@ -62,21 +70,23 @@ class MonitoredGeneration:
         self._finish(None if error is None else _reason(error))
 
     def _finish(self, failure: Optional[str]) -> None:
-        if self._running is None:
+        running = self._running
+        if running is None:
             return
-        self._note_memory()
-        found = self._running.finish(failure)
+        if self._cuda is not None:
+            self._note_memory()
+        target_met = running.finish(failure)
         self._running = None
-        _open.set(tuple(one for one in _open.get() if one is not self))
+        here = _open.get()
+        _open.set(here[:-1] if here and here[-1] is self
+                  else tuple(one for one in here if one is not self))
         if self in self._monitor._running:
             self._monitor._running.remove(self)
-        if found is not None:
-            self.metrics = from_json(found)
-            self._monitor._tell(self.metrics, self._settings.get("facts"))
+        if target_met is not None:
+            self._ended = running
+            self._monitor._tell(self, target_met)
 
     def _note_memory(self) -> None:
-        if self._cuda is None:
-            return
         try:
             self._running.note_gpu_memory(self._cuda.memory_allocated())
         except Exception:
@@ -240,13 +250,14 @@ class PerformanceMonitor:
     def clear_history(self) -> None:
         self._generations.clear_history()
 
-    def _tell(self, metrics: PerformanceMetrics, facts: "Optional[dict[str, Any]]") -> None:
-        level = logging.INFO if metrics.target_met else logging.WARNING
+    def _tell(self, generation: MonitoredGeneration, target_met: bool) -> None:
+        level = logging.INFO if target_met else logging.WARNING
         if not logger.isEnabledFor(level):
             return
+        metrics = generation.metrics
         text = self._generations.text(to_json(metrics)).rstrip()
-        if not metrics.target_met:
-            for finding in self.diagnose(metrics, facts):
+        if not target_met:
+            for finding in self.diagnose(metrics, generation._settings.get("facts")):
                 text += f"\n   - {finding['advice']} [{finding['rule']}]"
         logger.log(level, "%s", text)
 

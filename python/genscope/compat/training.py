@@ -141,17 +141,20 @@ def monitor_performance(operation: Any = None, device: int = 0) -> Any:
     return decorate(operation) if callable(operation) else decorate
 
 
-class EpochPerformanceMonitor:
+def _print(text: str) -> None:
+    print(text, end="")
+
+
+class EpochPerformanceMonitor(_core.EpochMonitor):
     """Batches and epochs of a training loop; the first batches of each epoch are printed."""
 
     def __init__(self, enabled: bool = True, verbose_batches: int = 5, device: int = 0, *,
                  warmup_batches: int = 1, samples_per_batch: int = 0) -> None:
         self.enabled = bool(enabled)
         read, reset = _torch.memory_reader(device) if self.enabled else (None, None)
-        self._epochs = _core.EpochMonitor(enabled=self.enabled, verbose_batches=verbose_batches,
-                                        device=device, read=read, reset=reset,
-                                        warmup_batches=warmup_batches,
-                                        samples_per_batch=samples_per_batch)
+        super().__init__(_print, _torch.number, enabled=self.enabled,
+                         verbose_batches=verbose_batches, device=device, read=read, reset=reset,
+                         warmup_batches=warmup_batches, samples_per_batch=samples_per_batch)
 
     @classmethod
     def from_yaml(cls, path: Any) -> "EpochPerformanceMonitor":
@@ -161,29 +164,12 @@ class EpochPerformanceMonitor:
                    config["device"], warmup_batches=config["warmup_batches"],
                    samples_per_batch=config["batch_size"] or 0)
 
-    def on_epoch_start(self) -> None:
-        self._epochs.epoch_start()
-
-    def on_batch_start(self, batch_idx: int) -> None:
-        self._epochs.batch_start(batch_idx)
-
-    def on_batch_end(self, batch_idx: int, loss: Any = None, samples: int = 0) -> None:
-        """A loss that lies on a GPU is left out: to read it would wait for the GPU."""
-        text = self._epochs.batch_end(batch_idx, _torch.number(loss), samples)
-        if text is not None:
-            print(text, end="")
-
-    def on_epoch_end(self) -> None:
-        text = self._epochs.epoch_end()
-        if text is not None:
-            print(text, end="")
+    # on_epoch_start(), on_batch_start(batch_idx), on_batch_end(batch_idx, loss=None, samples=0),
+    # on_epoch_end() and reset() are the base's.
 
     def get_statistics(self) -> "dict[str, Any]":
         """Over all epochs; {} before the first batch."""
-        return json.loads(self._epochs.statistics())
-
-    def reset(self) -> None:
-        self._epochs.reset()
+        return json.loads(self._statistics())
 
 
 __all__ = ["BatchMemoryProfiler", "EpochMemoryMonitor", "EpochPerformanceMonitor", "MemoryMonitor",

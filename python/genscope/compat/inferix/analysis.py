@@ -20,7 +20,7 @@ def prepare(session: ProfilingSession, gpu_data: "List[Any]", cpu_data: "List[An
                          "end_time": session.end_time, "duration": session.duration,
                          "tags": session.tags, "generated_at": time.time()},
         "summary": {}, "gpu_metrics": {}, "cpu_metrics": {}, "stage_analysis": {},
-        "events": list(session.events.rows), "recommendations": []}
+        "events": events(session), "recommendations": []}
     if session.events.dropped:
         report["events_dropped"] = session.events.dropped
     if gpu_data:
@@ -44,6 +44,11 @@ def prepare(session: ProfilingSession, gpu_data: "List[Any]", cpu_data: "List[An
             report[key] = found
     report["recommendations"] = recommendations.of(report)
     return report
+
+
+def events(session: ProfilingSession) -> "List[Dict[str, Any]]":
+    return [{"name": name, "timestamp": session.unix(at), "data": data}
+            for name, at, data in session.events.rows]
 
 
 # --- samples
@@ -147,15 +152,14 @@ def cpu_summary(metrics: "Dict[str, Any]") -> "Dict[str, Any]":
 
 def stages(session: ProfilingSession) -> "Dict[str, Any]":
     """Shares are of self time: a stage inside another counts once, and they add up to 100."""
-    with session.lock:
-        rows = list(session.stages.items())
-        total = sum(stage.own for _, stage in rows)
-        found = {name: {"total_time": stage.covered, "call_count": stage.count,
-                        "avg_time": stage.mean, "min_time": stage.least, "max_time": stage.most,
-                        "percentage_of_total": 100 * stage.own / total if total > 0 else None,
-                        "self_time": stage.own, "failed_calls": stage.failed,
-                        **({"metadata": stage.metadata} if stage.metadata else {})}
-                 for name, stage in rows}
+    rows = list(session.stages.items())
+    total = sum(stage.own for _, stage in rows)
+    found = {name: {"total_time": stage.covered, "call_count": stage.count,
+                    "avg_time": stage.mean, "min_time": stage.least, "max_time": stage.most,
+                    "percentage_of_total": 100 * stage.own / total if total > 0 else None,
+                    "self_time": stage.own, "failed_calls": stage.failed,
+                    **({"metadata": stage.metadata} if stage.metadata else {})}
+             for name, stage in rows}
     heavy = [{"stage": name, "percentage": row["percentage_of_total"],
               "total_time": row["total_time"]} for name, row in found.items()
              if row["percentage_of_total"] is not None
@@ -163,9 +167,8 @@ def stages(session: ProfilingSession) -> "Dict[str, Any]":
     heavy.sort(key=lambda row: -row["percentage"])
     result = {"total_stages": len(found), "total_time": total, "stages": found,
               "bottlenecks": heavy}
-    unfinished = session.begin_stage() - session.ended_stages
-    if unfinished:
-        result["unfinished_stages"] = unfinished
+    if session.book.unfinished:
+        result["unfinished_stages"] = session.book.unfinished
     return result
 
 
@@ -177,24 +180,22 @@ def _rate(count: Optional[float], milliseconds: float) -> Optional[float]:
 
 def diffusion(session: ProfilingSession) -> "Dict[str, Any]":
     """Frames count once per block, whatever the number of its steps; `bps` is blocks a second."""
-    if not session.steps.count:
+    steps = session.steps
+    if not steps.count:
         return {}
     told = session.blocks.count > 0
-    frames = session.frames.total if told else session.pass_frames
-    blocks_seen = session.blocks.count if told else session.pass_count
-    return {"total_steps": session.steps.count, "steps": list(session.steps.rows),
-            "total_computation_time_ms": session.step_ms.total,
-            "avg_computation_time_ms": session.step_ms.mean,
-            "min_computation_time_ms": session.step_ms.least,
-            "max_computation_time_ms": session.step_ms.most,
-            "avg_timestep": session.timestep.mean, "min_timestep": session.timestep.least,
-            "max_timestep": session.timestep.most, "avg_block_size": session.block_size.mean,
-            "min_block_size": session.block_size.least, "max_block_size": session.block_size.most,
+    frames = session.frames.total if told else steps.pass_frames
+    blocks_seen = session.blocks.count if told else steps.passes
+    found: "Dict[str, Any]" = {"total_steps": steps.count, "steps": steps.rows}
+    milliseconds = steps.ms[0]
+    for key, column in (("computation_time_ms", steps.ms), ("timestep", steps.timestep),
+                        ("block_size", steps.block_size)):
+        found.update(zip((f"avg_{key}", f"min_{key}", f"max_{key}"), column[1:]))
+    return {**found, "total_computation_time_ms": milliseconds,
             "total_frames": frames, "total_blocks": blocks_seen,
-            "steps_per_block": max(session.passes, default=None),
-            "fps": _rate(frames, session.step_ms.total),
-            "bps": _rate(blocks_seen, session.step_ms.total),
-            "steps_per_second": _rate(session.steps.count, session.step_ms.total)}
+            "steps_per_block": steps.longest_pass,
+            "fps": _rate(frames, milliseconds), "bps": _rate(blocks_seen, milliseconds),
+            "steps_per_second": _rate(steps.count, milliseconds)}
 
 
 def blocks(session: ProfilingSession) -> "Dict[str, Any]":

@@ -70,16 +70,16 @@ def _own(given: "dict[str, Any]") -> "dict[str, Any]":
 
 
 # Of a stage that one of the profile_ switches turns off.
-_SWITCHED = {"text_encode": "profile_text_encoding", "text_encoding": "profile_text_encoding",
+SWITCHED = {"text_encode": "profile_text_encoding", "text_encoding": "profile_text_encoding",
              "vae_decode": "profile_vae_decode", "vae_decoding": "profile_vae_decode"}
 
 
 def skips(config: ProfilingConfig, stage: str) -> bool:
-    switch = _SWITCHED.get(stage)
+    switch = SWITCHED.get(stage)
     return switch is not None and not getattr(config, switch)
 
 
 def skipped_spans(config: ProfilingConfig) -> "list[str]":
     """For a session: what the recorder leaves out as well."""
-    names = [f"stage/{name}" for name in _SWITCHED if skips(config, name)]
+    names = [f"stage/{name}" for name in SWITCHED if skips(config, name)]
     return names if config.profile_inference_steps else [*names, "step"]

@@ -8,6 +8,8 @@ import inspect
 import time
 from typing import Any, Callable, Dict, Optional
 
+from ... import _core
+
 Method = Callable[..., Any]
 
 
@@ -27,15 +29,7 @@ def around(function: Method, context: Callable[..., Any]) -> Method:
     return call
 
 
-class _Off:
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *_: Any) -> None:
-        return None
-
-
-_OFF = _Off()
+_OFF = _core.Nothing()
 
 
 def _profiler_of(pipeline: Any) -> Any:

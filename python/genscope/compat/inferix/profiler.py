@@ -16,14 +16,13 @@ import time
 from typing import Any, Dict, Iterator, Optional
 
 from ... import _core
-from .config import ProfilingConfig, skipped_spans, skips
+from .config import SWITCHED, ProfilingConfig, skipped_spans, skips
 from .display import Display
 from .monitors import CPUMonitor, GPUMonitor
-from .session import ProfilingSession, plain
-from .stage import Stage
+from .session import ProfilingSession
 from .telling import Telling
 
-_NOTHING = contextlib.nullcontext()
+_NOTHING = _core.Nothing()
 _sessions: "contextvars.ContextVar[tuple[ProfilingSession, ...]]" = contextvars.ContextVar(
     "genscope_inferix_sessions", default=())
 
@@ -37,7 +36,7 @@ class InferixProfiler(Telling):
         self._last: Optional[ProfilingSession] = None
         self._lock = threading.Lock()
         # What is told before the first session: the next report has it apart.
-        self._before = self._unnamed()
+        self._before = self._only = self._unnamed()
         self.report_paths: "list[str]" = []  # of the last session that ended
         watched = self.config.enabled
         gpu = watched and (self.config.monitor_gpu_memory or self.config.monitor_gpu_utilization
@@ -106,14 +105,19 @@ class InferixProfiler(Telling):
     def _book(self) -> ProfilingSession:
         return self._current() or self._before
 
+    def _find_only(self) -> None:
+        """While at most one session is open, every thread has the same. Under the lock."""
+        self._only = None if len(self._open) > 1 else self._open[0] if self._open else self._before
+
     def _start(self, session_id: str, tags: "Optional[Dict[str, Any]]") -> ProfilingSession:
-        every = plain({**_rank_tags(), **self.config.session_tags, **(tags or {})})
+        every = _core.plain({**_rank_tags(), **self.config.session_tags, **(tags or {})})
         opened = ProfilingSession(session_id, every, self.config.max_data_points)
         opened.of = self
         with self._lock:
             if not self._open:
                 self._watch()
             self._open.append(opened)
+            self._find_only()
         self._record(opened)
         opened.start()  # what came before is our own time
         for monitor in (self.gpu_monitor, self.cpu_monitor):
@@ -158,6 +162,7 @@ class InferixProfiler(Telling):
                 return
             ended.end = now
             self._open.remove(ended)
+            self._find_only()
             if not self._open:
                 self._display.stop()
                 for monitor in (self.gpu_monitor, self.cpu_monitor):
@@ -170,7 +175,9 @@ class InferixProfiler(Telling):
             ended.recording.close()
         self._last = ended
         if self.config.generate_final_report:
-            before, self._before = self._before, self._unnamed()
+            with self._lock:
+                before, self._before = self._before, self._unnamed()
+                self._find_only()
             written = self.reporter.generate_report(ended, *self._samples(ended), before=before)
             self.report_paths = written.split(", ") if written else []
             if self.report_paths:
@@ -195,9 +202,10 @@ class InferixProfiler(Telling):
 
     def stage(self, stage_name: str, metadata: "Optional[Dict[str, Any]]" = None) -> Any:
         """For `with`."""
-        if not self.config.enabled or skips(self.config, stage_name):
+        config = self.config
+        if not config.enabled or stage_name in SWITCHED and skips(config, stage_name):
             return _NOTHING
-        return Stage(self._book(), stage_name, metadata)
+        return (self._only or self._book()).stage(stage_name, metadata)
 
     def profile_function(self, func: Any = None, stage_name: Optional[str] = None,
                          metadata: "Optional[Dict[str, Any]]" = None) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Optional
 from ... import _core
 from . import analysis
 from .config import ProfilingConfig
-from .session import ProfilingSession, plain
+from .session import ProfilingSession
 
 _EXTENSIONS = {"html": "html", "text": "txt", "csv": "csv"}
 
@@ -110,4 +110,4 @@ def _rows(session: ProfilingSession, data: "List[Any]") -> "List[Dict[str, Any]]
 
 
 def _dump(data: Any) -> str:
-    return json.dumps(_finite(plain(data, 64)), indent=2, allow_nan=False)
+    return json.dumps(_finite(_core.plain(data, 64)), indent=2, allow_nan=False)

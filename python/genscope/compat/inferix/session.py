@@ -2,22 +2,25 @@
 from __future__ import annotations
 
 import collections
-import itertools
+import contextvars
+import sys
 import threading
 import time
-from typing import Any, Deque, Dict, List, Optional
+from typing import Any, Deque, Dict, Optional
+
+from ... import _core
+from .._torch import number
+
+_task_stage: "contextvars.ContextVar[Any]" = contextvars.ContextVar("genscope_inferix_stage",
+                                                                    default=None)
 
 
-def plain(value: Any, depth: int = 8) -> Any:
-    """A copy for JSON that holds nothing of the program's: of what is no plain value only its
-    type's name, never its text, which could wait for a GPU."""
-    if value is None or isinstance(value, (str, bool, int, float)):
-        return value
-    if depth and isinstance(value, dict):
-        return {str(key): plain(item, depth - 1) for key, item in value.items()}
-    if depth and isinstance(value, (list, tuple)):
-        return [plain(item, depth - 1) for item in value]
-    return f"<{type(value).__name__}>"
+def _current_task() -> Any:
+    """The task that runs here; None outside of an event loop."""
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None or asyncio._get_running_loop() is None:
+        return None
+    return asyncio.current_task()
 
 
 class Figures:
@@ -46,31 +49,16 @@ class Figures:
         return self.total / self.count if self.count else None
 
 
-class StageFigures(Figures):
-    """Seconds of a stage. `covered`: a call inside a call of the same name adds nothing."""
-    __slots__ = ("own", "covered", "failed", "metadata")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.own = self.covered = 0.0
-        self.failed = 0
-        self.metadata: "Optional[dict[str, Any]]" = None  # of the last call that had some
-
-
 class Kept:
     """The newest rows of a list, and how many there were."""
 
     def __init__(self, limit: int) -> None:
-        self.rows: Deque[Dict[str, Any]] = collections.deque(maxlen=limit)
+        self.rows: Deque[Any] = collections.deque(maxlen=limit)
         self.count = 0
 
     def add(self, row: "dict[str, Any]") -> None:
         self.count += 1
         self.rows.append(row)
-
-    @property
-    def dropped(self) -> int:
-        return self.count - len(self.rows)
 
 
 class ProfilingSession:
@@ -82,17 +70,14 @@ class ProfilingSession:
         self.end: Optional[float] = None
         self.start()
         self.lock = threading.Lock()
-        self.stages: "Dict[str, StageFigures]" = {}
-        self.begin_stage = itertools.count().__next__  # atomic, unlike +=
-        self.ended_stages = 0
-        self.events = Kept(limit)
-        self.steps, self.blocks, self.streaming, self.memory = (Kept(limit) for _ in range(4))
-        self.step_ms, self.timestep, self.block_size = Figures(), Figures(), Figures()
+        self.book = _core.StageBook(_current_task, _task_stage)
+        self.stage = self.book.stage  # (name, metadata) -> for `with`
+        self.steps = _core.StepBook(limit, number)
+        self.add_step = self.steps.add
+        self.events = _core.EventBook(limit)
+        self.add_event = self.events.add
+        self.blocks, self.streaming, self.memory = (Kept(limit) for _ in range(3))
         self.block_ms, self.frames, self.block_mb = Figures(), Figures(), Figures()
-        self.passes: "List[int]" = []  # steps of each run through the timesteps, the newest
-        self.pass_count = 0
-        self.pass_frames = 0.0  # block_size, once a pass
-        self.last_step: Optional[float] = None
         self.models: "Dict[str, Dict[str, Any]]" = {}
         self.layers: "Dict[str, Figures]" = {}
         self.layer_parameters: "Dict[str, Optional[int]]" = {}
@@ -117,47 +102,15 @@ class ProfilingSession:
     def end_time(self) -> Optional[float]:
         return None if self.end is None else self.start_time + self.duration
 
-    def unix(self) -> float:
-        return self.start_time + time.monotonic() - self.begin
+    def unix(self, monotonic: Optional[float] = None) -> float:
+        """The Unix time of a moment of the clock, or of now."""
+        return self.start_time + (time.monotonic() if monotonic is None else monotonic) - self.begin
 
-    def add_stage(self, name: str, seconds: float, own: float, inside_same: bool, failed: bool,
-                  metadata: "Optional[dict[str, Any]]") -> None:
-        with self.lock:
-            stage = self.stages.get(name)
-            if stage is None:
-                stage = self.stages[name] = StageFigures()
-                stage.least = stage.most = seconds
-            elif seconds < stage.least:  # type: ignore[operator]
-                stage.least = seconds
-            elif seconds > stage.most:  # type: ignore[operator]
-                stage.most = seconds
-            stage.count += 1
-            stage.total += seconds
-            if own > 0:
-                stage.own += own
-            if not inside_same:
-                stage.covered += seconds
-            if failed:
-                stage.failed += 1
-            if metadata:
-                stage.metadata = plain(metadata)
-            self.ended_stages += 1
-
-    def add_step(self, row: "dict[str, Any]") -> None:
-        with self.lock:
-            self.steps.add(row)
-            self.step_ms.add(row["computation_time_ms"])
-            self.timestep.add(row["timestep"])
-            self.block_size.add(row["block_size"])
-            # A step number that does not rise begins another block.
-            if self.last_step is None or row["step"] is None or row["step"] <= self.last_step:
-                self.pass_count += 1
-                self.pass_frames += row["block_size"] or 0
-                if len(self.passes) < 10_000:
-                    self.passes.append(0)
-            if self.passes:
-                self.passes[-1] += 1
-            self.last_step = row["step"]
+    @property
+    def stages(self) -> "Dict[str, Any]":
+        """Figures of the stages that ended: count, failed, and seconds total, mean, least, most, own
+        (without stages inside), covered (calls inside calls of the same name count once)."""
+        return self.book.rows
 
     def add_block(self, row: "dict[str, Any]") -> None:
         with self.lock:

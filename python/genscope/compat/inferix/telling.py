@@ -7,15 +7,16 @@ from typing import Any, Dict, Optional
 from ... import _core
 from .._torch import number
 from .config import ProfilingConfig
-from .session import Figures, ProfilingSession, plain
+from .session import Figures, ProfilingSession
 
 _MAX_NAMES = 10_000  # of models, of layers
 
 
 class Telling:
-    """The calls of InferixProfiler that take figures; each costs a few microseconds. The recorder
-    gets them as events (docs/analysis.md)."""
+    """The calls of InferixProfiler that take figures. The recorder gets them as events
+    (docs/analysis.md)."""
     config: ProfilingConfig
+    _only: Optional[ProfilingSession]  # what _book() gives, where it is the same for every thread
 
     def _book(self) -> ProfilingSession:
         raise NotImplementedError
@@ -23,26 +24,16 @@ class Telling:
     def add_event(self, event_name: str, data: "Optional[Dict[str, Any]]" = None) -> None:
         if not self.config.enabled:
             return
-        book = self._book()
-        with book.lock:
-            book.events.add({"name": event_name, "timestamp": book.unix(),
-                             "data": plain(data or {})})
-        if book.recorded:
-            _core.event(event_name, **{str(key): value for key, value in (data or {}).items()})
+        book = self._only or self._book()
+        book.add_event(event_name, data, book.recorded)
 
     def record_diffusion_step(self, step: Any, timestep: Any, block_size: Any,
                               computation_time_ms: Any, guidance_scale: Any = None) -> None:
-        if not self.config.enabled or not self.config.profile_diffusion_steps:
-            return
-        row = {"step": number(step), "timestep": number(timestep),
-               "block_size": number(block_size),
-               "computation_time_ms": number(computation_time_ms),
-               "guidance_scale": number(guidance_scale)}
-        book = self._book()
-        book.add_step(row)
-        if book.recorded:
-            _core.event("diffusion_step", ms=row["computation_time_ms"], step=row["step"],
-                        timestep=row["timestep"], block_size=row["block_size"])
+        config = self.config
+        if config.enabled and config.profile_diffusion_steps:
+            book = self._only or self._book()
+            book.add_step(step, timestep, block_size, computation_time_ms, guidance_scale,
+                          book.recorded)
 
     def record_block_computation(self, block_index: Any, block_size: Any, computation_time_ms: Any,
                                  memory_usage_mb: Any = None) -> None:

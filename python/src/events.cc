@@ -1,0 +1,107 @@
+// _core.EventBook: the newest events that a program tells a session of document 002.
+#include <chrono>
+#include <deque>
+
+#include "monitors.h"
+#include "plain.h"
+#include "recording.h"
+
+namespace genscope::python {
+namespace {
+
+struct Event {
+  Ref name, data;
+  double at = 0;  // seconds, as time.monotonic()
+};
+
+struct Book {
+  std::size_t limit = 0;
+  std::deque<Event> rows;
+  unsigned long long count = 0;
+  OwnMutex mutex;
+};
+using BookObject = Holder<Book>;
+
+Ref another(PyObject* object) noexcept {
+  Py_INCREF(object);
+  return Ref(object);
+}
+
+PyObject* book_new(PyTypeObject* type, PyObject* args, PyObject*) {
+  Py_ssize_t limit = 0;
+  if (PyArg_ParseTuple(args, "n", &limit) == 0) return nullptr;
+  PyObject* const object = BookObject::make(type);
+  if (object != nullptr) BookObject::of(object).limit = static_cast<std::size_t>(limit);
+  return object;
+}
+
+// add(name, data, recorded, /)
+PyObject* book_add(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  std::string_view name;
+  if (!arity(count, 3, 3, "add(name, data, recorded, /)") || !text_of(args[0], name))
+    return nullptr;
+  Ref data(PyDict_Check(args[1]) ? plain_copy(args[1]) : PyDict_New());
+  if (!data) return nullptr;
+  if (args[2] == Py_True) tell_event(name, data.get());
+  const std::chrono::duration<double> now = std::chrono::steady_clock::now().time_since_epoch();
+  Book& book = BookObject::of(self);
+  Event dropped;  // outlives the lock
+  const std::lock_guard lock(book.mutex);
+  book.count++;
+  if (book.rows.size() >= book.limit) {
+    dropped = std::move(book.rows.front());
+    book.rows.pop_front();
+  }
+  book.rows.push_back({another(args[0]), std::move(data), now.count()});
+  return none();
+}
+
+// [(name, monotonic seconds, data)], oldest first.
+PyObject* book_rows(PyObject* self, void*) {
+  Book& book = BookObject::of(self);
+  std::deque<Event> rows;
+  {
+    const std::lock_guard lock(book.mutex);
+    for (const Event& row : book.rows) {
+      rows.push_back({another(row.name.get()), another(row.data.get()), row.at});
+    }
+  }
+  Ref list(PyList_New(0));
+  for (const Event& row : rows) {
+    const Ref item(Py_BuildValue("(OdO)", row.name.get(), row.at, row.data.get()));
+    if (!list || !item || PyList_Append(list.get(), item.get()) != 0) return nullptr;
+  }
+  return list.release();
+}
+PyObject* book_dropped(PyObject* self, void*) {
+  Book& book = BookObject::of(self);
+  const std::lock_guard lock(book.mutex);
+  return PyLong_FromUnsignedLongLong(book.count - book.rows.size());
+}
+
+PyMethodDef methods[] = {
+    {"add", as_function(book_add), METH_FASTCALL, "add(name, data, recorded, /)"},
+    {nullptr, nullptr, 0, nullptr},
+};
+PyGetSetDef values[] = {
+    {"rows", book_rows, nullptr, "[(name, monotonic seconds, data)]: the newest.", nullptr},
+    {"dropped", book_dropped, nullptr, "How many are older than these.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+PyType_Slot slots[] = {
+    {Py_tp_new, reinterpret_cast<void*>(book_new)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(BookObject::dealloc)},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, values},
+    {0, nullptr},
+};
+PyType_Spec spec = {"genscope._core.EventBook", sizeof(BookObject), 0, Py_TPFLAGS_DEFAULT, slots};
+
+}  // namespace
+
+bool add_events(PyObject* module) {
+  PyObject* const type = PyType_FromModuleAndSpec(module, &spec, nullptr);
+  return type != nullptr && PyModule_AddObject(module, "EventBook", type) == 0;
+}
+
+}  // namespace genscope::python
