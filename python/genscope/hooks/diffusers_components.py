@@ -187,7 +187,7 @@ def _wrap_autoencoder(kind: type) -> None:
 
 
 def _stage_of_vae(stage: str, ends: bool) -> Callable[[Any, tuple, dict], Any]:
-    from .diffusers_facts import watch_grad
+    from .diffusers_later import watch_grad
 
     def begin(self: Any, args: tuple, kwargs: dict) -> Any:
         watch_grad(self)

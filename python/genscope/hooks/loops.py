@@ -62,6 +62,11 @@ def saw_optimizer() -> None:
     _state["optimizer"] = True
 
 
+def saw_any_optimizer() -> bool:
+    """Whether the process has made one, as far as the hooks of torch are there to see it."""
+    return _state["optimizer"]
+
+
 def training() -> bool:
     """Whether what comes now looks like training."""
     return _state["optimizer"] and not here.evaluating and _grad_enabled()
