@@ -1,5 +1,5 @@
-"""Telling the facts, and those that only the end knows: changes of LoRAs, autograd in the VAE, graphs
-that were compiled after the first step. These are told as a session is closed, or at exit.
+"""Telling the facts, and those that only the end knows: changes of LoRAs, no autograd in the VAE, no
+training, graphs that were compiled after the first step. These are told as a session is closed, or at exit.
 """
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def watch_grad(vae: Any) -> None:
     if _grad_seen:
         return
     _grad_seen = bool(torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
-                      and not loops.saw_any_optimizer()
+                      and not loops.trains()
                       and any(p.requires_grad for p in vae.parameters()))
     if _grad_seen:
         tell({"set.vae_grad": True})
@@ -96,6 +96,8 @@ def tell_the_rest() -> None:
     facts: "dict[str, Any]" = {"lora.switches": _switches}
     if _grad_seen is False:
         facts["set.vae_grad"] = False
+    if loops.trains() is False:
+        facts["set.training"] = False
     if graphs_compiled() is not None:
         facts["compile.active"] = _graphs["first"] > 0
         facts["compile.graph_growth"] = _graphs["later"]

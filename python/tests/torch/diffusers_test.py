@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import os
 import pickle
 import subprocess
@@ -369,6 +370,23 @@ class Advice(RecordedCase):
         pipe.enable_attention_slicing()  # does nothing to a transformer
         run = self.record(lambda: tiny.run(pipe, arguments))
         self.assertNotIn("ATT-SLICE", run.advice())
+
+    def test_settings_that_differ_between_calls(self):
+        pipe, arguments = tiny.flux(2)
+
+        def calls():
+            for steps in (2, 3, 3):
+                tiny.run(pipe, {**arguments, "num_inference_steps": steps})
+        run = self.record(calls)
+        self.assert_facts(run, ["set.steps == 3"])  # of most calls, not of the first
+        report = subprocess.run([GENSCOPE, "report", run.run_dir, "-f", "json"], check=True,
+                                capture_output=True, text=True).stdout
+        self.assertEqual(json.loads(report)["settings_that_differ"], [
+            {"key": "steps", "values": [{"value": "2", "requests": 1},
+                                        {"value": "3", "requests": 2}]}])
+        report = subprocess.run([GENSCOPE, "report", run.run_dir], check=True,
+                                capture_output=True, text=True).stdout
+        self.assertIn("steps differs between calls: 2 (1 request), 3 (2 requests)", report)
 
     def test_serialised_launches(self):
         pipe, arguments = tiny.flux(2)
