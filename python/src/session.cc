@@ -81,6 +81,26 @@ PyObject* session_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   return object;
 }
 
+PyObject* g_at_close = nullptr;  // callables; guarded by the GIL
+
+// What hooks have summed up belongs into the session that ends. What they raise is written to
+// stderr, as Python does with what cannot be raised.
+void tell_the_rest() {
+  if (g_at_close == nullptr) return;
+  const Aside kept;
+  for (Py_ssize_t i = 0; i < PyList_Size(g_at_close); ++i) {
+    PyObject* const function = PyList_GetItem(g_at_close, i);
+    const Ref result(PyObject_CallNoArgs(function));
+    if (!result) PyErr_WriteUnraisable(function);
+  }
+}
+
+PyObject* at_close(PyObject*, PyObject* function) {
+  if (g_at_close == nullptr) g_at_close = PyList_New(0);
+  if (g_at_close == nullptr || PyList_Append(g_at_close, function) != 0) return nullptr;
+  return none();
+}
+
 void close(SessionObject* self) {
   if (!self->session) return;
   const WithoutGil released;
@@ -97,6 +117,8 @@ void session_dealloc(PyObject* object) {
 }
 
 PyObject* session_close(PyObject* object, PyObject*) {
+  const auto& session = self_of(object)->session;
+  if (session && session->active()) tell_the_rest();
   close(self_of(object));
   return none();
 }
@@ -134,6 +156,11 @@ PyObject* get_id(PyObject* object, void*) {
   return PyLong_FromUnsignedLongLong(self_of(object)->session->handle().id());
 }
 
+PyMethodDef functions[] = {
+    {"at_close", at_close, METH_O,
+     "at_close(function): called as a session is closed, while it still records"},
+    {nullptr, nullptr, 0, nullptr},
+};
 PyMethodDef methods[] = {
     {"__enter__", session_enter, METH_NOARGS, nullptr},
     {"__exit__", session_exit, METH_VARARGS, nullptr},
@@ -162,7 +189,8 @@ PyType_Spec spec = {"genscope._core.Session", sizeof(SessionObject), 0,
 
 bool add_session(PyObject* module) {
   PyObject* const type = PyType_FromModuleAndSpec(module, &spec, nullptr);
-  return type != nullptr && PyModule_AddObject(module, "Session", type) == 0;
+  return type != nullptr && PyModule_AddObject(module, "Session", type) == 0 &&
+         PyModule_AddFunctions(module, functions) == 0;
 }
 
 }  // namespace genscope::python

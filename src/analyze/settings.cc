@@ -1,32 +1,130 @@
 #include "analyze/settings.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
 namespace genscope::analysis {
 namespace {
 
-// Arguments whose owners `wanted` approves.
-template <class Wanted>
-void take(const Trace& trace, const ArgColumns& args, Settings& settings, Wanted&& wanted) {
+struct Telling {
+  std::size_t trace;
+  std::int64_t at_ns;
+  trace::ArgValue value;
+};
+// Key -> what was told, by process and then in the order of time.
+using Tellings = std::map<std::string, std::vector<Telling>, std::less<>>;
+
+constexpr std::int64_t kFromTheBegin = std::numeric_limits<std::int64_t>::min();
+
+// Arguments whose owners `wanted` approves; `at` gives the time from which they hold.
+template <class Wanted, class At>
+void take(const Run& run, std::size_t index, const ArgColumns& args, Tellings& tellings,
+          Wanted&& wanted, At&& at) {
+  const Trace& trace = run.traces[index];
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (!wanted(args.owner[i])) continue;
     if (auto value = trace::argument_at(trace, args, i)) {
-      settings.emplace(trace.names[args.key[i]].text, *std::move(value));
+      tellings[trace.names[args.key[i]].text].push_back(
+          {index, at(args.owner[i]), *std::move(value)});
     }
   }
+}
+
+Tellings tellings_of(const Run& run) {
+  Tellings tellings;
+  for (std::size_t index = 0; index < run.traces.size(); ++index) {
+    const Trace& trace = run.traces[index];
+    take(
+        run, index, trace.span_args, tellings,
+        [&](std::uint32_t span) { return trace.kind(span) == SpanKind::session; },
+        [](std::uint32_t) { return kFromTheBegin; });
+    take(
+        run, index, trace.event_args, tellings,
+        [&](std::uint32_t event) {
+          const std::string& name = trace.names[trace.events.name[event]].text;
+          return name == "config" || name == "environment";
+        },
+        [&](std::uint32_t event) { return trace.events.at_ns[event]; });
+  }
+  return tellings;
+}
+
+bool is_one_value(const std::vector<Telling>& told) {
+  return std::all_of(told.begin(), told.end(),
+                     [&](const Telling& each) { return each.value == told.front().value; });
+}
+
+// Begins of the requests of each process, ascending.
+std::vector<std::vector<std::int64_t>> requests_of(const Run& run) {
+  std::vector<std::vector<std::int64_t>> begins(run.traces.size());
+  for (std::size_t index = 0; index < run.traces.size(); ++index) {
+    const Trace& trace = run.traces[index];
+    for (std::size_t i = 0; i < trace.spans.size(); ++i) {
+      if (trace.kind(i) == SpanKind::request) begins[index].push_back(trace.spans.begin_ns[i]);
+    }
+    std::sort(begins[index].begin(), begins[index].end());
+  }
+  return begins;
+}
+
+std::vector<SettingUse> uses_of(std::vector<Telling> told,
+                                const std::vector<std::vector<std::int64_t>>& requests) {
+  std::stable_sort(told.begin(), told.end(), [](const Telling& a, const Telling& b) {
+    return a.trace != b.trace ? a.trace < b.trace : a.at_ns < b.at_ns;
+  });
+  std::vector<SettingUse> uses;
+  std::map<trace::ArgValue, std::size_t> known;
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    const std::vector<std::int64_t>& begins = requests[told[i].trace];
+    const auto from = std::lower_bound(begins.begin(), begins.end(), told[i].at_ns);
+    const bool last = i + 1 == told.size() || told[i + 1].trace != told[i].trace;
+    const auto to = last ? begins.end() : std::lower_bound(from, begins.end(), told[i + 1].at_ns);
+    const auto [place, is_new] = known.try_emplace(told[i].value, uses.size());
+    if (is_new) uses.push_back({told[i].value, 0});
+    uses[place->second].requests += static_cast<std::uint64_t>(to - from);
+  }
+  return uses;
 }
 
 }  // namespace
 
 Settings settings_of(const Run& run) {
   Settings settings;
-  for (const Trace& trace : run.traces) {
-    take(trace, trace.span_args, settings,
-         [&](std::uint32_t span) { return trace.kind(span) == SpanKind::session; });
-    take(trace, trace.event_args, settings, [&](std::uint32_t event) {
-      const std::string& name = trace.names[trace.events.name[event]].text;
-      return name == "config" || name == "environment";
-    });
+  std::vector<std::vector<std::int64_t>> requests;
+  for (auto& [key, told] : tellings_of(run)) {
+    if (is_one_value(told)) {
+      settings.emplace(key, told.front().value);
+      continue;
+    }
+    if (requests.empty()) requests = requests_of(run);
+    const std::vector<SettingUse> uses = uses_of(told, requests);
+    const auto most = std::max_element(
+        uses.begin(), uses.end(),
+        [](const SettingUse& a, const SettingUse& b) { return a.requests < b.requests; });
+    settings.emplace(key, most->value);
   }
   return settings;
+}
+
+std::vector<MixedSetting> settings_that_differ(const Run& run) {
+  std::vector<MixedSetting> mixed;
+  std::vector<std::vector<std::int64_t>> requests;
+  for (auto& [key, told] : tellings_of(run)) {
+    if (is_one_value(told)) continue;
+    if (requests.empty()) requests = requests_of(run);
+    std::vector<SettingUse> uses = uses_of(told, requests);
+    std::erase_if(uses, [](const SettingUse& use) { return use.requests == 0; });
+    if (uses.size() > 1) mixed.push_back({key, std::move(uses)});
+  }
+  return mixed;
+}
+
+std::string setting_text(const trace::ArgValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  return fmt::format("{}", std::get<double>(value));
 }
 
 }  // namespace genscope::analysis

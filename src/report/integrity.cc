@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "analyze/settings.h"
 #include "report/format.h"
 #include "report/printable.h"
 
@@ -58,6 +61,31 @@ void add_trace(const Trace& trace, std::vector<std::string>& out) {
 }
 
 }  // namespace
+
+std::vector<std::string> mixed_setting_sentences(const Run& run) {
+  constexpr std::size_t kMostSettings = 6, kMostValues = 4;
+  std::vector<std::string> out;
+  const std::vector<analysis::MixedSetting> all = analysis::settings_that_differ(run);
+  for (const analysis::MixedSetting& mixed : all) {
+    if (out.size() == kMostSettings) {
+      out.push_back(fmt::format(
+          "{} between calls too",
+          counted(all.size() - kMostSettings, "more setting differs", "more settings differ")));
+      break;
+    }
+    std::string text;
+    for (std::size_t i = 0; i < std::min(mixed.values.size(), kMostValues); ++i) {
+      text += fmt::format("{}{} ({})", i == 0 ? "" : ", ",
+                          printable(analysis::setting_text(mixed.values[i].value)),
+                          counted(mixed.values[i].requests, "request", "requests"));
+    }
+    if (mixed.values.size() > kMostValues) {
+      text += fmt::format(" and {}", counted(mixed.values.size() - kMostValues, "other", "others"));
+    }
+    out.push_back(fmt::format("{} differs between calls: {}", printable(mixed.key), text));
+  }
+  return out;
+}
 
 std::vector<std::string> loss_sentences(const Analysis& analysis) {
   const RecorderSummary& r = analysis.recorder;

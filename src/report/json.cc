@@ -8,6 +8,7 @@
 
 #include <genscope/report.h>
 
+#include "analyze/settings.h"
 #include "report/advice_json.h"
 #include "report/clocks_text.h"
 #include "report/format.h"
@@ -53,6 +54,9 @@ class JsonReport {
     out["recorder"] = recorder();
     out["integrity"] = integrity();
     out["instrument"] = instrument();
+    if (Json mixed = settings_that_differ(); !mixed.empty()) {
+      out["settings_that_differ"] = std::move(mixed);
+    }
     out["absent"] = std::move(absent_);
     return out;
   }
@@ -225,6 +229,19 @@ class JsonReport {
                       {"hooked", row.hooked},
                       {"reason", text_or_null(row.reason)},
                       {"processes", row.processes}});
+    }
+    return rows;
+  }
+
+  Json settings_that_differ() const {
+    Json rows = Json::array();
+    for (const analysis::MixedSetting& mixed : analysis::settings_that_differ(run_)) {
+      Json values = Json::array();
+      for (const analysis::SettingUse& use : mixed.values) {
+        values.push_back(
+            {{"value", analysis::setting_text(use.value)}, {"requests", use.requests}});
+      }
+      rows.push_back({{"key", mixed.key}, {"values", std::move(values)}});
     }
     return rows;
   }

@@ -82,6 +82,30 @@ TEST(JsonReport, HasTheDocumentedShape) {
   check(report_of(testing::make_run(testing::generation_trace())), schema(), "generation");
 }
 
+TEST(JsonReport, SettingsThatDifferBetweenCalls) {
+  testing::TraceBuilder t;
+  t.event("config", 1, {{"steps", 20.0}, {"scheduler", "Euler"}});
+  t.span("FluxPipeline", SpanKind::request, 2, 5);
+  EXPECT_FALSE(report_of(testing::make_run(t.trace())).contains("settings_that_differ"));
+  t.event("config", 10, {{"steps", 30.0}});
+  for (const int at : {12, 22}) t.span("FluxPipeline", SpanKind::request, at, 5);
+  const genscope::Run run = testing::make_run(t.trace());
+  const Json r = report_of(run);
+  check(r, schema(), "report");
+  EXPECT_EQ(r["settings_that_differ"], Json::parse(R"([{"key": "steps", "values": [
+      {"value": "20", "requests": 1}, {"value": "30", "requests": 2}]}])"));
+  const Analysis analysis = analyze(run);
+  const std::string sentence = "steps differs between calls: 20 (1 request), 30 (2 requests)";
+  EXPECT_NE(testing::written([&](const Sink& sink) {
+              report_text(run, analysis, {}, {}, sink);
+            }).find(sentence),
+            std::string::npos);
+  EXPECT_NE(testing::written([&](const Sink& sink) {
+              report_markdown(run, analysis, {}, sink);
+            }).find(sentence),
+            std::string::npos);
+}
+
 TEST(JsonReport, EveryDocumentedKeyIsOnItsPage) {
   std::ifstream file(GENSCOPE_SOURCE_DIR "/docs/report-json.md");
   const std::string page((std::istreambuf_iterator<char>(file)), {});

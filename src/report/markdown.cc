@@ -122,6 +122,8 @@ void report_markdown(const Run& run, const Analysis& analysis, const Advice& adv
   const InstrumentSentences hooks = instrument_sentences(analysis);
   if (!hooks.hooked.empty()) doubts += "- " + escaped(hooks.hooked) + "\n";
   for (const std::string& text : hooks.failed) doubts += "- " + escaped(text) + "\n";
+  for (const std::string& text : mixed_setting_sentences(run))
+    doubts += "- " + escaped(text) + "\n";
   if (!doubts.empty()) sink("\n## Recorder\n\n" + doubts);
   sink("\n## Findings\n\n" + findings(advice));
 }

@@ -248,6 +248,7 @@ class TextReport {
     const rep::InstrumentSentences hooks = rep::instrument_sentences(analysis_);
     if (!hooks.hooked.empty()) sentence(hooks.hooked);
     for (const std::string& failure : hooks.failed) warning(failure);
+    for (const std::string& mixed : rep::mixed_setting_sentences(run_)) sentence(mixed);
   }
 
   void findings() {

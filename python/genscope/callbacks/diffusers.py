@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import Any, Callable, Optional
 
 from .. import _core
+from ._guard import tell
 
 
 class StepCallback:
@@ -25,7 +26,7 @@ class StepCallback:
         self._then = then
         self._span: Any = None
         # diffusers asks a callback object which tensors it wants.
-        self.tensor_inputs = list(getattr(then, "tensor_inputs", ()))
+        self.tensor_inputs = list(getattr(then, "tensor_inputs", None) or ())
 
     def __call__(self, pipeline: Any, index: int, timestep: Any, kwargs: "dict[str, Any]") -> Any:
         self._next(pipeline, index)
@@ -39,8 +40,9 @@ class StepCallback:
                 return
             self._span = _core.step(index + 1)
             self._span.__enter__()
-        except Exception:
+        except Exception as error:
             self._span = None
+            tell("callbacks.diffusers", error)
 
     def _end(self) -> None:
         span, self._span = self._span, None
@@ -49,7 +51,10 @@ class StepCallback:
 
     def close(self) -> None:
         """Ends a step that is open: after a call that was left by an exception."""
-        self._end()
+        try:
+            self._end()
+        except Exception as error:
+            tell("callbacks.diffusers", error)
 
 
 def _hooked(pipeline: Any) -> bool:

@@ -14,8 +14,10 @@ from typing import Any, Optional
 
 from .. import _core
 from ..hooks import lightning_, loops
+from ._guard import guarded
 
 
+@guarded("callbacks.lightning")
 class Marks:
     """What the callback does, apart from the base class that Lightning gives it."""
 

@@ -12,10 +12,12 @@ from typing import Any, Optional
 
 from .. import _core
 from ..hooks import loops
+from ._guard import guarded
 
 _COUNTERS = ("loss", "learning_rate", "grad_norm", "eval_loss", "train_loss")
 
 
+@guarded("callbacks.transformers")
 class Marks:
     """What the callback does, apart from the base class that transformers gives it."""
 

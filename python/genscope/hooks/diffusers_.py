@@ -105,7 +105,7 @@ def _begin_call(self: Any, args: tuple, kwargs: dict) -> Optional[Call]:
 
 def _end_call(call: Call, _self: Any, _result: Any, error: Optional[BaseException]) -> None:
     call.close(error)
-    from .diffusers_facts import call_ended
+    from .diffusers_later import call_ended
     call_ended(call)
 
 

@@ -55,6 +55,7 @@ class Call:
         self.names = names  # id of a denoiser -> name of the component
         self.pass_name: Optional[str] = None
         self.in_forward = False
+        self.in_controlnet = False
         self.denoise: Any = None
         self.step: Any = None
         self.steps = 0

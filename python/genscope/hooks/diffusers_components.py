@@ -61,7 +61,7 @@ def prepare(pipeline: Any, parts: "dict[str, Any]") -> "dict[int, str]":
             _wrap_denoiser(kind)
         elif name.startswith("controlnet") and callable(part):
             if _once(kind, "controlnet"):
-                around(kind, "__call__", _begin_controlnet, _end_span, traced=True)
+                around(kind, "__call__", _begin_controlnet, _end_controlnet, traced=True)
         elif name == "scheduler" or name.endswith("_scheduler"):
             if _once(kind, "scheduler"):
                 around(kind, "step", _begin_scheduler, _end_scheduler, traced=True)
@@ -128,12 +128,19 @@ def _end_forward(token: "tuple[Call, Any]", _self: Any, _result: Any,
 
 def _begin_controlnet(self: Any, args: tuple, kwargs: dict) -> Any:
     call = current()
-    if call is None:
+    if call is None or call.in_controlnet:  # one of several, which are called as one
         return None
     call.at_work()
     span = _core.span("controlnet", "function")  # no pass of the denoiser
+    call.in_controlnet = True
     span.__enter__()
-    return span
+    return call, span
+
+
+def _end_controlnet(token: "tuple[Call, Any]", _self: Any, _result: Any,
+                    error: Optional[BaseException]) -> None:
+    token[0].in_controlnet = False
+    _end_span(token[1], _self, _result, error)
 
 
 def _end_span(span: Any, _self: Any, _result: Any, error: Optional[BaseException]) -> None:
@@ -187,7 +194,7 @@ def _wrap_autoencoder(kind: type) -> None:
 
 
 def _stage_of_vae(stage: str, ends: bool) -> Callable[[Any, tuple, dict], Any]:
-    from .diffusers_facts import watch_grad
+    from .diffusers_later import watch_grad
 
     def begin(self: Any, args: tuple, kwargs: dict) -> Any:
         watch_grad(self)

@@ -1,32 +1,24 @@
 """Facts for the advice, read at the begin of a pipeline call and told as the event `config`.
 
-Only what changed since the last call is told. The analysis takes the first value of each:
-what is known at the end only (changes of LoRAs, graphs that were compiled) is told at exit.
+Only what changed since the last call is told. What only the end knows is in diffusers_later.py.
 """
 from __future__ import annotations
 
-import atexit
 import inspect
-import sys
 import weakref
 from typing import Any, Callable, Optional
 
-from .. import _core
-from . import diffusers_load, diffusers_state as state
+from . import diffusers_later as later, diffusers_load, diffusers_state as state
 from ._report import problem
 from .diffusers_components import is_autoencoder, is_denoiser, is_text_encoder
 from .diffusers_models import (architecture, config_value, device_of, quantisation, size_of,
                                text_architecture)
-from .torch_ import environment, graphs_compiled
+from .diffusers_lora import Adapters, adapters_of
+from .torch_ import environment
 
 _parameters: "dict[type, tuple[list[str], dict[str, Any]]]" = {}
-_told: "dict[str, Any]" = {}
 _set_ups: "weakref.WeakKeyDictionary[Any, tuple[tuple, dict[str, Any]]]" = \
     weakref.WeakKeyDictionary()
-_session = 0
-_calls = 0
-_grad_seen: Optional[bool] = None
-_graphs = {"first": 0, "later": 0}  # compiled in the first step of the process, and after it
 _DISTILLED = ("turbo", "lightning", "schnell", "lcm", "hyper-sd", "hyper_sd", "distill")
 
 
@@ -48,14 +40,25 @@ def tell(pipeline: Any, parts: "dict[str, Any]", args: tuple, kwargs: dict) -> "
     workload = _workload(pipeline, said)
     facts = dict(workload)
     facts["batch"] = facts.pop("images", None)
-    facts.update(_set_up(pipeline, parts))
+    adapters = _adapters(pipeline, parts)
+    facts.update(_set_up(pipeline, parts, adapters))
     for read in (lambda: _guidance(pipeline, parts, said), environment):
         facts.update(_guarded(pipeline, read))
     if facts.get("env.backend") is None and facts.get("model.device[denoiser]") == "cpu" \
             and facts.get("set.offload") == "none":
         facts["env.backend"] = "cpu"
-    _tell(facts)
+    later.tell(facts)
     return workload
+
+
+def _adapters(pipeline: Any, parts: "dict[str, Any]") -> Optional[Adapters]:
+    try:
+        adapters = adapters_of(pipeline, parts)
+        later.see_adapters(pipeline, adapters)
+        return adapters
+    except Exception as error:
+        problem(f"diffusers.{type(pipeline).__name__}", f"its LoRAs: {error!r}")
+        return None
 
 
 def _guarded(pipeline: Any, read: Callable[[], "dict[str, Any]"]) -> "dict[str, Any]":
@@ -66,19 +69,21 @@ def _guarded(pipeline: Any, read: Callable[[], "dict[str, Any]"]) -> "dict[str, 
         return {}
 
 
-def _set_up(pipeline: Any, parts: "dict[str, Any]") -> "dict[str, Any]":
+def _set_up(pipeline: Any, parts: "dict[str, Any]",
+            adapters: Optional[Adapters]) -> "dict[str, Any]":
     """Facts that take a walk over all modules: again only when a part was changed."""
-    mark = _fingerprint(pipeline, parts)
+    mark = (adapters, *_fingerprint(pipeline, parts))
     known = _set_ups.get(pipeline)
     if known is None or known[0] != mark:
         facts = {**_guarded(pipeline, lambda: _models(pipeline, parts)),
-                 **_guarded(pipeline, lambda: _settings(pipeline, parts))}
+                 **_guarded(pipeline, lambda: _settings(pipeline, parts)),
+                 **(adapters.facts() if adapters is not None else {})}
         known = _set_ups[pipeline] = (mark, facts)
     return known[1]
 
 
 def _fingerprint(pipeline: Any, parts: "dict[str, Any]") -> tuple:
-    marks: "list[Any]" = [_model_name(pipeline), len(getattr(pipeline, "fused_loras", None) or ())]
+    marks: "list[Any]" = [_model_name(pipeline)]
     for name, part in parts.items():
         marks.append((name, id(part), id(getattr(pipeline, name, None))))
         own = getattr(part, "__dict__", None)
@@ -86,26 +91,14 @@ def _fingerprint(pipeline: Any, parts: "dict[str, Any]") -> tuple:
             continue
         marks.extend(id(own.get(key)) for key in ("_hf_hook", "_diffusers_hook", "_cache_config",
                                                   "_compiled_call_impl", "forward"))
-        marks.extend((own.get("use_tiling"), own.get("use_slicing"),
-                      len(own.get("peft_config") or ())))
+        marks.extend((own.get("use_tiling"), own.get("use_slicing")))
+        if is_denoiser(name):
+            marks.append(state.processor_mark(part))
         parameters = getattr(part, "parameters", None)
         first = next(iter(parameters()), None) if parameters is not None and "_modules" in own \
             else None
         marks.append((first.dtype, first.device) if first is not None else None)
     return tuple(marks)
-
-
-def _tell(facts: "dict[str, Any]") -> None:
-    global _session
-    session = _core.stats()["sessions"]
-    if session != _session:  # another run, which knows nothing yet
-        _session = session
-        _told.clear()
-    news = {key: value for key, value in facts.items()
-            if value is not None and _told.get(key, _told) != value}
-    if news:
-        _told.update(news)
-        _core.event("config", **news)
 
 
 def _whole(value: Any) -> Optional[int]:
@@ -211,7 +204,6 @@ def _component(key: str, module: Any, size: Any) -> "dict[str, Any]":
 def _settings(pipeline: Any, parts: "dict[str, Any]") -> "dict[str, Any]":
     modules = {name: part for name, part in parts.items() if size_of(part) is not None}
     facts: "dict[str, Any]" = {**state.offload(list(modules.values())),
-                               **state.lora(pipeline, list(modules.values())),
                                "set.device_map": diffusers_load.device_map_of(pipeline) or "none"}
     if facts["set.device_map"] != "none":
         sizes = [size_of(part) for part in modules.values()]
@@ -233,46 +225,3 @@ def _settings(pipeline: Any, parts: "dict[str, Any]") -> "dict[str, Any]":
         if last is not None:
             facts["set.memory_format"] = "channels_last" if last else "contiguous"
     return facts
-
-
-# --- what is known later
-
-def watch_grad(vae: Any) -> None:
-    """Notes whether autograd records in the VAE. Called as encode or decode begins."""
-    global _grad_seen
-    torch = sys.modules.get("torch")
-    if torch is None or _grad_seen or not isinstance(vae, torch.nn.Module):
-        return
-    first = next(iter(vae.parameters()), None) if torch.is_grad_enabled() else None
-    _grad_seen = bool(first is not None and first.requires_grad
-                      and not torch.is_inference_mode_enabled())
-    if _grad_seen:
-        _tell({"set.vae_grad": True})
-
-
-def call_ended(call: Any) -> None:
-    global _calls
-    _calls += 1
-    if _calls == 1:
-        atexit.register(tell_the_rest)
-    marks = [*call.graphs, graphs_compiled()]
-    if len(marks) == 3 and marks[2] is not None:
-        begin, first, end = (mark or 0 for mark in marks)
-        _graphs["first"] += (first - begin) if _calls == 1 else 0
-        _graphs["later"] += end - (first if _calls == 1 else begin)
-
-
-def calls() -> int:
-    """Pipeline calls that have ended in this process."""
-    return _calls
-
-
-def tell_the_rest() -> None:
-    """What only the end of the process knows."""
-    facts: "dict[str, Any]" = {"lora.switches": diffusers_load.switches}
-    if _grad_seen is False:
-        facts["set.vae_grad"] = False
-    if graphs_compiled() is not None:
-        facts["compile.active"] = _graphs["first"] > 0
-        facts["compile.graph_growth"] = _graphs["later"]
-    _tell(facts)

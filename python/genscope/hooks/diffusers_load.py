@@ -2,17 +2,18 @@
 from __future__ import annotations
 
 import os
+import stat
 import weakref
 from typing import Any, Optional
 
 from .. import _core
 from ._patch import around
+from .diffusers_lora import note_load
 
 # What from_pretrained was told, by the pipeline or model it made.
 _device_maps: "weakref.WeakKeyDictionary[Any, str]" = weakref.WeakKeyDictionary()
 _SWITCHES = ("set_adapters", "fuse_lora", "unfuse_lora", "unload_lora_weights", "delete_adapters",
              "enable_lora", "disable_lora")
-switches = 0  # changes of adapters in this process, loads not counted
 
 
 class _Load:
@@ -34,6 +35,15 @@ def _source(args: tuple, kwargs: dict) -> Optional[str]:
     return "/".join(str(p) for p in parts if p)
 
 
+def _bytes_of(file: Optional[str]) -> Optional[int]:
+    """Of a single file on a disk; None for folders, repositories and addresses."""
+    try:
+        found = os.stat(file) if file is not None else None
+    except (OSError, ValueError):
+        return None
+    return found.st_size if found is not None and stat.S_ISREG(found.st_mode) else None
+
+
 def _without_secrets(address: str) -> str:
     """An address without user and query, which may hold tokens; a path as it is."""
     if "://" not in address:
@@ -44,9 +54,10 @@ def _without_secrets(address: str) -> str:
 
 
 def _begin_load(cls: Any, args: tuple, kwargs: dict) -> _Load:
-    device_map = kwargs.get("device_map")
+    device_map, file = kwargs.get("device_map"), _source(args, kwargs)
     return _Load(getattr(cls, "__name__", "model"),
-                 device_map if isinstance(device_map, str) else None, file=_source(args, kwargs))
+                 device_map if isinstance(device_map, str) else None, file=file,
+                 bytes=_bytes_of(file))
 
 
 def _end_load(load: _Load, _cls: Any, result: Any, error: Optional[BaseException]) -> None:
@@ -78,24 +89,27 @@ def wrap_loaders(base: type) -> None:
 def wrap_lora(kind: type) -> None:
     """Of a pipeline class."""
     if hasattr(kind, "load_lora_weights"):
-        around(kind, "load_lora_weights", _begin_lora, _end_lora)
+        around(kind, "load_lora_weights", _begin_lora, _end_lora_load)
     for method in _SWITCHES:
         if hasattr(kind, method):
             around(kind, method, _begin_switch(method), _end_lora)
 
 
 def _begin_lora(_self: Any, args: tuple, kwargs: dict) -> Any:
-    span = _core.loading("lora", file=_source(args, kwargs))
+    file = _source(args, kwargs)
+    span = _core.loading("lora", file=file, bytes=_bytes_of(file))
     span.__enter__()
     return span
 
 
+def _end_lora_load(span: Any, self: Any, result: Any, error: Optional[BaseException]) -> None:
+    _end_lora(span, self, result, error)
+    if error is None:
+        note_load(self)
+
+
 def _begin_switch(method: str) -> Any:
     def begin(_self: Any, args: tuple, kwargs: dict) -> Any:
-        global switches
-        from .diffusers_facts import calls
-        if method == "set_adapters" and calls() > 0:  # what comes before is set-up
-            switches += 1
         span = _core.stage("lora_switch", change=method)
         span.__enter__()
         return span

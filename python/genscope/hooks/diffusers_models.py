@@ -77,6 +77,15 @@ def dtype_name(dtype: Any) -> str:
     return _DTYPES.get(word, word)
 
 
+def _bytes(tensor: Any) -> int:
+    """As stored: what quantises by a tensor class (torchao, quanto) shows the elements it stands for,
+    and holds others."""
+    if not hasattr(type(tensor), "__tensor_flatten__"):
+        return tensor.numel() * tensor.element_size()
+    names, _ = tensor.__tensor_flatten__()
+    return sum(_bytes(getattr(tensor, name)) for name in names)
+
+
 class Size:
     """Sums over the parameters of a module."""
 
@@ -88,7 +97,7 @@ class Size:
         for parameter in module.parameters():
             count = parameter.numel()
             self.parameters += count
-            self.bytes += count * parameter.element_size()
+            self.bytes += _bytes(parameter)
             by_dtype[parameter.dtype] = by_dtype.get(parameter.dtype, 0) + count
             if parameter.device.type in ("cpu", "meta"):
                 self.off_gpu += count

@@ -1,7 +1,8 @@
-"""How a pipeline is set up at this moment: offload, attention, caches, compile, LoRA."""
+"""How a pipeline is set up at this moment: offload, attention, caches, compile."""
 from __future__ import annotations
 
 import sys
+import weakref
 from typing import Any, Optional
 
 from .diffusers_models import config_value
@@ -13,6 +14,9 @@ _CACHE_HOOKS = {"fbc_": "fbc", "mag_": "mag", "taylorseer": "taylorseer",
 # Names of diffusers' attention back ends -> those of our rules.
 _BACKENDS = {"native": "sdpa", "_native_math": "math", "_native_cudnn": "cudnn",
              "_native_flash": "flash", "_native_efficient": "efficient"}
+
+# Denoiser -> its first layer of attention.
+_first_attention: "weakref.WeakKeyDictionary[Any, weakref.ref[Any]]" = weakref.WeakKeyDictionary()
 
 
 def hooks_of(module: Any) -> "dict[str, Any]":
@@ -67,19 +71,37 @@ def cache(denoiser: Any) -> str:
 
 def attention(denoiser: Any) -> "dict[str, Any]":
     """set.attn, set.attn_processor, set.attn_slicing; nothing where no processor is to be seen."""
-    processor = None
-    for part in denoiser.modules():
-        processor = getattr(part, "processor", None)
-        if processor is not None:
-            break
-    if processor is None:
+    processors = [p for part in denoiser.modules() if (p := _processor(part)) is not None]
+    if not processors:
         return {}
+    sliced = next((p for p in processors if _is_sliced(p)), None)
+    processor = sliced or processors[0]
     kind = type(processor).__name__
-    facts: "dict[str, Any]" = {"set.attn_processor": kind, "set.attn_slicing": "Sliced" in kind}
+    facts: "dict[str, Any]" = {"set.attn_processor": kind, "set.attn_slicing": sliced is not None}
     backend = _backend(processor, kind)
     if backend is not None:
         facts["set.attn"] = backend
     return facts
+
+
+def _processor(part: Any) -> Any:
+    return part.__dict__.get("processor") or part.__dict__.get("_modules", {}).get("processor")
+
+
+def _is_sliced(processor: Any) -> bool:
+    return "Sliced" in type(processor).__name__
+
+
+def processor_mark(denoiser: Any) -> Any:
+    """Changes when diffusers sets other processors, which it does in all layers."""
+    try:
+        layer = _first_attention[denoiser]()
+    except (KeyError, TypeError):
+        parts = denoiser.modules() if hasattr(denoiser, "modules") else ()
+        layer = next((part for part in parts if _processor(part) is not None), None)
+        if layer is not None:
+            _first_attention[denoiser] = weakref.ref(layer)
+    return id(type(_processor(layer))) if layer is not None else None
 
 
 def _backend(processor: Any, kind: str) -> Optional[str]:
@@ -115,28 +137,6 @@ def compiled(given: Any, denoiser: Any) -> str:
             and hasattr(denoiser.forward, "_torchdynamo_orig_callable"):
         return compile_mode(denoiser) or "default"
     return "none"
-
-
-def lora(pipeline: Any, modules: "list[Any]") -> "dict[str, Any]":
-    loaded: "set[str]" = set()
-    for module in modules:
-        adapters = getattr(module, "peft_config", None)
-        if isinstance(adapters, dict):
-            loaded.update(adapters)
-    fused = getattr(pipeline, "fused_loras", None)
-    facts: "dict[str, Any]" = {"lora.loaded": len(loaded), "lora.active": 0}
-    if isinstance(fused, (set, list)) and fused:
-        facts.update({"lora.fused": True, "lora.active": len(fused)})
-    elif loaded:
-        facts.update({"lora.fused": False, "lora.active": len(_active(pipeline, loaded))})
-    return facts
-
-
-def _active(pipeline: Any, loaded: "set[str]") -> "set[str]":
-    try:
-        return set(pipeline.get_active_adapters())
-    except Exception:
-        return loaded  # peft makes what it loads active
 
 
 def guidance(pipeline: Any, denoiser: Any, said: "dict[str, Any]") -> "dict[str, Any]":

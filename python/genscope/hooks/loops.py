@@ -47,7 +47,7 @@ class Here(threading.local):
 
 here: Here
 _grad_enabled: Callable[[], bool] = lambda: False
-_state = {"optimizer": False, "installed": False}
+_state = {"optimizer": False, "installed": False, "watched": False}
 # Loader -> passes that trained; negative: passes that did not, and none did.
 _passes: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
 
@@ -60,6 +60,11 @@ def tell(**facts: Any) -> None:
 def saw_optimizer() -> None:
     """The process trains, or is about to."""
     _state["optimizer"] = True
+
+
+def trains() -> Optional[bool]:
+    """Whether the process has made an optimizer; None where none of its making would be seen."""
+    return True if _state["optimizer"] else False if _state["watched"] else None
 
 
 def training() -> bool:
@@ -242,4 +247,5 @@ def _patch(torch: Any) -> None:
     from . import _torch_loops
     _grad_enabled = torch.is_grad_enabled
     _torch_loops.patch(torch)
+    _state["watched"] = True
     done("torch.loops")

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import os
 import pickle
 import subprocess
@@ -277,15 +278,11 @@ class Compiled(RecordedCase):
         self.assert_no_breaks()
 
     def test_what_was_compiled_is_told_at_the_end(self):
-        from genscope.hooks import diffusers_facts
+        from genscope.hooks import diffusers_later
         pipe, arguments = tiny.flux()
         pipe.transformer.compile(backend="eager")
-
-        def call():
-            tiny.run(pipe, arguments)
-            diffusers_facts.tell_the_rest()
-        with mock.patch.multiple(diffusers_facts, _calls=0, _graphs={"first": 0, "later": 0}):
-            run = self.record(call)
+        with mock.patch.multiple(diffusers_later, _calls=0, _graphs={"first": 0, "later": 0}):
+            run = self.record(lambda: tiny.run(pipe, arguments))
         self.assert_facts(run, ["compile.active", "compile.graph_growth == 0"])
 
     def test_hooks_added_after_compiling_still_run(self):
@@ -360,10 +357,36 @@ class Advice(RecordedCase):
 
     def test_sliced_attention(self):
         pipe, arguments = tiny.sdxl()
-        pipe.enable_attention_slicing(1)
         run = self.record(lambda: tiny.run(pipe, arguments))
-        self.assert_advice(run, {"ATT-PROC-UNET", "ATT-MATH"})
+        self.assertNotIn("ATT-SLICE", run.advice())
+        self.assert_facts(run, ["!set.attn_slicing"])
+        pipe.enable_attention_slicing(1)  # after a call, too
+        run = self.record(lambda: tiny.run(pipe, arguments))
+        self.assert_advice(run, {"ATT-SLICE", "ATT-PROC-UNET", "ATT-MATH"})
         self.assert_facts(run, ["set.attn_slicing"])
+
+    def test_slicing_that_a_model_does_not_have(self):
+        pipe, arguments = tiny.flux(2)
+        pipe.enable_attention_slicing()  # does nothing to a transformer
+        run = self.record(lambda: tiny.run(pipe, arguments))
+        self.assertNotIn("ATT-SLICE", run.advice())
+
+    def test_settings_that_differ_between_calls(self):
+        pipe, arguments = tiny.flux(2)
+
+        def calls():
+            for steps in (2, 3, 3):
+                tiny.run(pipe, {**arguments, "num_inference_steps": steps})
+        run = self.record(calls)
+        self.assert_facts(run, ["set.steps == 3"])  # of most calls, not of the first
+        report = subprocess.run([GENSCOPE, "report", run.run_dir, "-f", "json"], check=True,
+                                capture_output=True, text=True).stdout
+        self.assertEqual(json.loads(report)["settings_that_differ"], [
+            {"key": "steps", "values": [{"value": "2", "requests": 1},
+                                        {"value": "3", "requests": 2}]}])
+        report = subprocess.run([GENSCOPE, "report", run.run_dir], check=True,
+                                capture_output=True, text=True).stdout
+        self.assertIn("steps differs between calls: 2 (1 request), 3 (2 requests)", report)
 
     def test_serialised_launches(self):
         pipe, arguments = tiny.flux(2)
@@ -387,10 +410,31 @@ class Advice(RecordedCase):
 
     def test_autograd_in_the_decoder(self):
         pipe, arguments = tiny.flux(2)
+        run = self.record(lambda: tiny.run(pipe, arguments))
+        self.assert_facts(run, ["!set.vae_grad"])
+        self.assertNotIn("VAE-GRAD", run.advice())
+        latents = torch.zeros(1, 4, 4, 4)
+        for _ in range(2):  # in each session
+            run = self.record(lambda: pipe.vae.decode(latents))
+            self.assert_facts(run, ["set.vae_grad"])
+            self.assert_advice(run, {"VAE-GRAD"})
+            self.assertEqual([s["name"] for s in run.of("stage")], ["vae_decode"])
+
+    def test_gradients_that_are_wanted_or_cannot_be(self):
+        from genscope.hooks import loops
+        pipe, arguments = tiny.flux(2)
         tiny.run(pipe, arguments)
-        run = self.record(lambda: pipe.vae.decode(torch.zeros(1, 4, 4, 4)))
-        self.assert_facts(run, ["set.vae_grad"])
-        self.assertEqual([s["name"] for s in run.of("stage")], ["vae_decode"])
+        latents = torch.zeros(1, 4, 4, 4)
+
+        def training():
+            torch.optim.SGD(pipe.vae.parameters(), lr=0.1)
+            pipe.vae.decode(latents)
+        with mock.patch.dict(loops._state):
+            self.assertNotIn("VAE-GRAD", self.record(training).advice())
+        with torch.inference_mode():
+            self.assertNotIn("VAE-GRAD", self.record(lambda: pipe.vae.decode(latents)).advice())
+        pipe.vae.requires_grad_(False)
+        self.assertNotIn("VAE-GRAD", self.record(lambda: pipe.vae.decode(latents)).advice())
 
     def test_loading_twice(self):
         from diffusers import FluxTransformer2DModel

@@ -106,6 +106,40 @@ def wan(steps: int = 4):
                       height=32, generator=_generator(), output_type="np")
 
 
+def controlnet(steps: int = 4):
+    from diffusers import (ControlNetModel, DDIMScheduler, StableDiffusionControlNetPipeline,
+                           UNet2DConditionModel)
+    torch.manual_seed(0)
+    shape = dict(block_out_channels=(32, 64), layers_per_block=1, in_channels=4,
+                 down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"), cross_attention_dim=32,
+                 norm_num_groups=1)
+    unet = UNet2DConditionModel(sample_size=16, out_channels=4,
+                                up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"), **shape).eval()
+    control = ControlNetModel(conditioning_embedding_out_channels=(16, 32), **shape).eval()
+    pipe = StableDiffusionControlNetPipeline(
+        vae=_kl(), text_encoder=None, tokenizer=None, unet=unet, controlnet=control,
+        scheduler=DDIMScheduler(clip_sample=False), safety_checker=None, feature_extractor=None,
+        requires_safety_checker=False)
+    pipe.set_progress_bar_config(disable=True)
+    return pipe, dict(prompt_embeds=_embeds(1, 8, 32), guidance_scale=5.0,
+                      negative_prompt_embeds=_embeds(1, 8, 32, seed=2), image=_embeds(1, 3, 32, 32),
+                      num_inference_steps=steps, width=32, height=32, generator=_generator(),
+                      output_type="np")
+
+
+def lora(transformer, seed: int):
+    """The weights of a LoRA for the attention of a transformer, as load_lora_weights takes them."""
+    made = torch.Generator().manual_seed(seed)
+    weights = {}
+    for name, module in transformer.named_modules():
+        name = name.removesuffix(".base_layer")  # of one that has a LoRA already
+        if name.endswith((".to_q", ".to_k")) and isinstance(module, torch.nn.Linear):
+            for side, shape in (("A", (2, module.in_features)), ("B", (module.out_features, 2))):
+                weights[f"transformer.{name}.lora_{side}.weight"] = torch.randn(
+                    shape, generator=made)
+    return weights
+
+
 ALL = {"flux": flux, "qwen": qwen, "sdxl": sdxl, "wan": wan}
 
 

@@ -340,6 +340,23 @@ class Others(unittest.TestCase):
         self.assertEqual(count(run.inside(run.stage("lightning"))), {
             EPOCH: 2, BATCH: 6, ("stage", "sanity_check"): 1, ("stage", "validate"): 2})
         self.assertIsNotNone(run.report["training"]["batches"]["first_loss"])
+        self.check_broken_callbacks(run.output)
+
+    def check_broken_callbacks(self, output):
+        """What fails inside of the callbacks changes nothing of the training, and is told once."""
+        broken = """
+            from genscope.hooks import loops
+            def begin_batch(*args, **kwargs): raise RuntimeError("ours")
+            loops.begin_batch = begin_batch
+            """
+        run = self.record(program({"broken": broken, "trainer": PARTS["trainer_and_callback"],
+                                   "lightning": PARTS["lightning_and_callback"]}),
+                          instrument="none")
+        self.assertEqual(run.output, output)
+        self.assertEqual(count(run.inside(run.stage("trainer"))), {EPOCH: 2, OPTIMIZER: 6})
+        self.assertEqual([row["target"] for row in run.report["instrument"] if not row["hooked"]], [
+            "callbacks.transformers.on_step_begin", "callbacks.transformers.on_substep_end",
+            "callbacks.lightning.on_train_batch_start"])
 
     def test_slow_input_is_told_and_the_docs_example_is_right(self):
         slow = textwrap.dedent("""

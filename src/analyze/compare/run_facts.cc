@@ -11,12 +11,6 @@
 namespace genscope::analysis {
 namespace {
 
-std::string text_of(const trace::ArgValue& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
-  return fmt::format("{}", std::get<double>(value));
-}
-
 // "flux.safetensors" of "/models/flux.safetensors".
 std::string last_part(std::string_view path) {
   while (path.ends_with('/')) path.remove_suffix(1);
@@ -129,6 +123,15 @@ std::vector<Difference>& list_of(Place place, Comparison& result) {
   return result.other;
 }
 
+// "20 / 30": all values that a run's requests had.
+std::string values_of(const MixedSetting& mixed) {
+  std::string text;
+  for (const SettingUse& use : mixed.values) {
+    text += (text.empty() ? "" : " / ") + setting_text(use.value);
+  }
+  return text;
+}
+
 void decisive_first(std::vector<Difference>& list) {
   std::stable_partition(list.begin(), list.end(), [](const Difference& d) { return d.decisive; });
 }
@@ -140,7 +143,9 @@ RunFacts facts_of_run(const Run& run, const Analysis& analysis,
   Collector facts;
   add_hardware(analysis.telemetry, facts);
   add_manifest(run, facts);
-  for (const auto& [key, value] : settings_of(run)) facts.add(key, text_of(value));
+  for (const MixedSetting& mixed : settings_that_differ(run))
+    facts.add(mixed.key, values_of(mixed));
+  for (const auto& [key, value] : settings_of(run)) facts.add(key, setting_text(value));
   add_models(analysis, facts);
   if (steps_per_loop) facts.add("steps", static_cast<double>(*steps_per_loop));
   return facts.take();
