@@ -109,7 +109,7 @@ inline constexpr FactName kFacts[] = {
   {"request.count", kNumber, "count", "Generations in this run"},
 
   // --- host
-  {"cpu.main", kNumber, "share", "Share of the time that the main thread was busy"},
+  {"cpu.main", kNumber, "share", "Share of the time that the main thread was busy, in the steady steps where there are any"},
   {"host.rss_slope_low", kNumber, "B/s", "Growth of resident memory in the steady steps: lower end of its interval"},
   {"host.rss_growth", kNumber, "share", "Growth of resident memory over the steady steps, over its begin"},
   {"host.swap_in_rate", kNumber, "B/s", "Bytes swapped in"},

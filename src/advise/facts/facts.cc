@@ -47,7 +47,7 @@ Facts facts_of(const Run& run, const Analysis& analysis) {
   advice::target_facts(run, facts);
   advice::generation_facts(analysis, facts);
   advice::gpu_facts(run, analysis, steps, facts);
-  advice::host_facts(analysis, facts);
+  advice::host_facts(run, analysis, steps, facts);
   advice::resource_facts(run, analysis, steps, facts);  // after those of stages and steps
   advice::load_facts(run, facts);
   advice::rank_facts(run, facts);

@@ -40,7 +40,7 @@ void target_facts(const Run& run, Facts& facts);
 // Blocks, streams, layers, training and requests.
 void generation_facts(const Analysis& analysis, Facts& facts);
 void gpu_facts(const Run& run, const Analysis& analysis, const Steps& steps, Facts& facts);
-void host_facts(const Analysis& analysis, Facts& facts);
+void host_facts(const Run& run, const Analysis& analysis, const Steps& steps, Facts& facts);
 void resource_facts(const Run& run, const Analysis& analysis, const Steps& steps, Facts& facts);
 void load_facts(const Run& run, Facts& facts);
 // Of a run whose traces are ranks: who waits for whom.
