@@ -68,8 +68,8 @@ inline constexpr FactName kFacts[] = {
   {"h2d.rate", kNumber, "B/s", "Rate of these copies while they run"},
 
   // --- clocks of the spans
-  {"time.gpu_clock", kFlag, "", "Spans carry GPU time, or the host waited at their ends"},
-  {"time.last_span_share", kNumber, "share", "Share of the run in the last span before a wait for the GPU"},
+  {"time.gpu_clock", kFlag, "", "Spans carry GPU time, or the host waited at the ends of most stages (without stages, steps)"},
+  {"time.last_span_share", kNumber, "share", "Share of the run in spans around a wait for the GPU, or last before it, spans inside not counted"},
   {"time.spans_per_gpu", kNumber, "x", "Sum of the spans over the GPU's busy time"},
 
   // --- GPUs; of several, those that the run used

@@ -49,6 +49,7 @@ Facts facts_of(const Run& run, const Analysis& analysis) {
   advice::gpu_facts(run, analysis, steps, facts);
   advice::host_facts(run, analysis, steps, facts);
   advice::resource_facts(run, analysis, steps, facts);  // after those of stages and steps
+  advice::wait_facts(run, analysis, facts);
   advice::load_facts(run, facts);
   advice::rank_facts(run, facts);
   for (const CounterRow& row : analysis.counters) {
