@@ -120,6 +120,8 @@ struct KernelRow {
 struct StepTraffic {
   std::uint64_t steps = 0;               // of the processes that have calls
   std::optional<double> syncs_per_step;  // calls that wait for the GPU
+  // Those of them made to log a loss or metric; nothing if no span of the trace logs.
+  std::optional<double> log_syncs_per_step;
   std::optional<double> h2d_copies_per_step, h2d_bytes_per_step;
   std::optional<double> h2d_bytes_per_second;  // while they run
   std::string reason;

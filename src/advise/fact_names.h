@@ -68,8 +68,8 @@ inline constexpr FactName kFacts[] = {
   {"h2d.rate", kNumber, "B/s", "Rate of these copies while they run"},
 
   // --- clocks of the spans
-  {"time.gpu_clock", kFlag, "", "Spans carry GPU time, or the host waited at their ends"},
-  {"time.last_span_share", kNumber, "share", "Share of the run in the last span before a wait for the GPU"},
+  {"time.gpu_clock", kFlag, "", "Spans carry GPU time, or the host waited at the ends of most stages (without stages, steps)"},
+  {"time.last_span_share", kNumber, "share", "Share of the run in spans around a wait for the GPU, or last before it, spans inside not counted"},
   {"time.spans_per_gpu", kNumber, "x", "Sum of the spans over the GPU's busy time"},
 
   // --- GPUs; of several, those that the run used
@@ -109,7 +109,7 @@ inline constexpr FactName kFacts[] = {
   {"request.count", kNumber, "count", "Generations in this run"},
 
   // --- host
-  {"cpu.main", kNumber, "share", "Share of the time that the main thread was busy"},
+  {"cpu.main", kNumber, "share", "Share of the time that the main thread was busy, in the steady steps where there are any"},
   {"host.rss_slope_low", kNumber, "B/s", "Growth of resident memory in the steady steps: lower end of its interval"},
   {"host.rss_growth", kNumber, "share", "Growth of resident memory over the steady steps, over its begin"},
   {"host.swap_in_rate", kNumber, "B/s", "Bytes swapped in"},

@@ -135,8 +135,12 @@ Json traffic_json(const StepTraffic& traffic, Json& absent) {
   if (traffic.reason.empty() && !traffic.h2d_bytes_per_second) {
     absent["resources.step_traffic.h2d_bytes_per_second"] = "no such copies, or their size unknown";
   }
+  if (traffic.reason.empty() && !traffic.log_syncs_per_step) {
+    absent["resources.step_traffic.log_syncs_per_step"] = "no span of the trace logs";
+  }
   return {{"steps", traffic.steps},
           {"syncs_per_step", or_null(traffic.syncs_per_step)},
+          {"log_syncs_per_step", or_null(traffic.log_syncs_per_step)},
           {"h2d_copies_per_step", or_null(traffic.h2d_copies_per_step)},
           {"h2d_bytes_per_step", or_null(traffic.h2d_bytes_per_step)},
           {"h2d_bytes_per_second", or_null(traffic.h2d_bytes_per_second)}};

@@ -18,6 +18,7 @@ inline constexpr auto kBits = MetricKind::bits;
 inline constexpr Metric kMetrics[] = {
   // --- processes: of the watched tree
   {"cpu_ns", "ns", "CPU time used, user and system; of a tree with its reaped children", kCounter, 0, kMaxNs},
+  {"main_thread_cpu_ns", "ns", "CPU time of a process's main thread; of a tree, of the one that used most", kCounter, 0, kMaxNs},
   {"rss_bytes", "B", "Resident memory", kGauge, 0, kMaxBytes},
   {"rss_anon_bytes", "B", "Resident memory that no file backs", kGauge, 0, kMaxBytes},
   {"rss_file_bytes", "B", "Resident memory of mapped files and shared memory", kGauge, 0, kMaxBytes},

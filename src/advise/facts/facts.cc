@@ -45,10 +45,11 @@ Facts facts_of(const Run& run, const Analysis& analysis) {
   advice::step_facts(run, analysis, steps, facts);
   advice::call_facts(run, steps, facts);
   advice::target_facts(run, facts);
-  advice::generation_facts(analysis, facts);
+  advice::generation_facts(run, analysis, facts);
   advice::gpu_facts(run, analysis, steps, facts);
-  advice::host_facts(analysis, facts);
+  advice::host_facts(run, analysis, steps, facts);
   advice::resource_facts(run, analysis, steps, facts);  // after those of stages and steps
+  advice::wait_facts(run, analysis, facts);
   advice::load_facts(run, facts);
   advice::rank_facts(run, facts);
   for (const CounterRow& row : analysis.counters) {

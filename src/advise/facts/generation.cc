@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "advise/facts/parts.h"
 
 namespace genscope::advice {
@@ -45,14 +47,24 @@ void layer_facts(const std::vector<LayerRow>& layers, Facts& facts) {
   facts.set("layer.top_share", layers.front().share);
 }
 
-void training_facts(const TrainingSummary& training, Facts& facts) {
+// torch's profiler names the steps of optimizers "Optimizer.step#AdamW.step".
+bool has_optimizer_steps(const Run& run) {
+  const auto is_step = [](const Name& name) { return name.text.starts_with("Optimizer.step#"); };
+  return std::any_of(run.traces.begin(), run.traces.end(), [&](const Trace& trace) {
+    return std::any_of(trace.names.begin(), trace.names.end(), is_step);
+  });
+}
+
+void training_facts(const Run& run, const TrainingSummary& training, Facts& facts) {
   const bool any = training.batches.count > 0;
   const char* const none = "no batch was marked";
   set_or_say(facts, "input.wait_share", training.input_wait_share,
              any ? "no span of the loop is named as a wait for input" : none);
   set_or_say(facts, "train.encode_share", training.encode_share,
              any ? "no encoder was marked inside a batch" : none);
-  if (!training.epochs.empty() || training.batches.first_loss) facts.set("set.training", true);
+  if (!training.epochs.empty() || training.batches.first_loss || has_optimizer_steps(run)) {
+    facts.set("set.training", true);
+  }
 }
 
 void request_facts(const RequestSummary& requests, Facts& facts) {
@@ -70,11 +82,11 @@ void request_facts(const RequestSummary& requests, Facts& facts) {
 
 }  // namespace
 
-void generation_facts(const Analysis& analysis, Facts& facts) {
+void generation_facts(const Run& run, const Analysis& analysis, Facts& facts) {
   block_facts(analysis.diffusion, facts);
   stream_facts(analysis.streaming, facts);
   layer_facts(analysis.layers, facts);
-  training_facts(analysis.training, facts);
+  training_facts(run, analysis.training, facts);
   request_facts(analysis.requests, facts);
 }
 

@@ -69,6 +69,21 @@ double others_on(const Telemetry& telemetry, const EntityRow& gpu, const EntityR
                                            [&](std::uint32_t pid) { return !ours.contains(pid); }));
 }
 
+// The main thread's CPU time over the time between the first and the last reading within.
+void main_thread_fact(const Run& run, const Analysis& analysis, const EntityRow& tree,
+                      const Steps& steps, Facts& facts) {
+  const Stretch within = steps.ms.empty() ? kEver : steps.steady;
+  const Readings cpu = readings(run, analysis, tree.entity.id, "main_thread_cpu_ns", within);
+  if (cpu.value.size() < kMinReadings) {
+    facts.set_missing("cpu.main", "fewer than three readings of the main thread's CPU time");
+  } else if (!std::is_sorted(cpu.value.begin(), cpu.value.end())) {
+    facts.set_missing("cpu.main", "the readings are of several main threads");
+  } else if (const double seconds = cpu.at_s.back() - cpu.at_s.front(); seconds > 0) {
+    const double busy = (cpu.value.back() - cpu.value.front()) / 1e9;
+    facts.set("cpu.main", std::min(busy / seconds, 1.0));  // the kernel counts in ticks
+  }
+}
+
 }  // namespace
 
 const EntityRow* busiest_gpu(const Telemetry& telemetry) {
@@ -132,12 +147,15 @@ void gpu_facts(const Run& run, const Analysis& analysis, const Steps& steps, Fac
   facts.set("gpu.others", others_on(telemetry, *gpu, tree));
 }
 
-void host_facts(const Analysis& analysis, Facts& facts) {
+void host_facts(const Run& run, const Analysis& analysis, const Steps& steps, Facts& facts) {
   const EntityRow* const tree = analysis.telemetry.first(EntityKind::process_tree);
   if (tree == nullptr) {
-    facts.set_missing("host.majflt_rate", "no probe watched the process: use `genscope run`");
+    for (const char* name : {"cpu.main", "host.majflt_rate", "disk.read_rate"}) {
+      facts.set_missing(name, "no probe watched the process: use `genscope run`");
+    }
     return;
   }
+  main_thread_fact(run, analysis, *tree, steps, facts);
   const auto rate = [&](std::string_view metric, const char* fact) {
     const SeriesRow* const row = tree->find(metric);
     if (row == nullptr || row->count < kMinReadings || row->covered_seconds <= 0) return;

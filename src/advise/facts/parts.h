@@ -38,10 +38,12 @@ void step_facts(const Run& run, const Analysis& analysis, const Steps& steps, Fa
 void call_facts(const Run& run, const Steps& steps, Facts& facts);  // after step_facts()
 void target_facts(const Run& run, Facts& facts);
 // Blocks, streams, layers, training and requests.
-void generation_facts(const Analysis& analysis, Facts& facts);
+void generation_facts(const Run& run, const Analysis& analysis, Facts& facts);
 void gpu_facts(const Run& run, const Analysis& analysis, const Steps& steps, Facts& facts);
-void host_facts(const Analysis& analysis, Facts& facts);
+void host_facts(const Run& run, const Analysis& analysis, const Steps& steps, Facts& facts);
 void resource_facts(const Run& run, const Analysis& analysis, const Steps& steps, Facts& facts);
+// After resource_facts(): GPU time in the spans says more than where the host waits.
+void wait_facts(const Run& run, const Analysis& analysis, Facts& facts);
 void load_facts(const Run& run, Facts& facts);
 // Of a run whose traces are ranks: who waits for whom.
 void rank_facts(const Run& run, Facts& facts);

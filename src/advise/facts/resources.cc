@@ -142,6 +142,11 @@ void traffic_facts(const Analysis& analysis, Facts& facts) {
   const StepTraffic& traffic = analysis.resources.step_traffic;
   const std::string reason = traffic.reason.empty() ? "the trace does not tell it" : traffic.reason;
   set_or("sync.per_step", traffic.syncs_per_step, reason, facts);
+  set_or("sync.log_per_step", traffic.log_syncs_per_step,
+         traffic.syncs_per_step
+             ? "no span of the trace logs: profile with stacks, or mark `logging`"
+             : reason,
+         facts);
   set_or("h2d.copies_per_step", traffic.h2d_copies_per_step, reason, facts);
   set_or("h2d.bytes_per_step", traffic.h2d_bytes_per_step, reason, facts);
   set_or("h2d.rate", traffic.h2d_bytes_per_second, reason, facts);

@@ -1,6 +1,7 @@
 // Facts from Analysis::resources.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -27,6 +28,11 @@ double number(const Facts& facts, std::string_view name) {
     return std::nan("");
   }
   return std::get<double>(*value);
+}
+
+bool fired(const Advice& advice, std::string_view id) {
+  return std::any_of(advice.findings.begin(), advice.findings.end(),
+                     [&](const Finding& finding) { return finding.rule.id == id; });
 }
 
 TraceBuilder eight_steps() {
@@ -150,6 +156,73 @@ TEST(ResourceFacts, OfImportedKernels) {
   EXPECT_EQ(number(facts, "h2d.copies_per_step"), 0);
   EXPECT_EQ(facts.find("h2d.rate"), nullptr);
   EXPECT_NEAR(number(facts, "time.spans_per_gpu"), 100.0 / 60, 1e-9);
+}
+
+// Steps of torch's profiler, of which every `every`-th reads the loss back to log it.
+Advice advice_on_logging(int every, bool trains = true) {
+  TraceBuilder t;
+  const auto stream = t.track("gpu:0/stream:7", 0);
+  for (int s = 0; s < 8; ++s) {
+    const std::int64_t at = s * 100'000;
+    const auto step = t.span("ProfilerStep", SpanKind::step, at, 100'000);
+    const auto call =
+        t.span("cudaLaunchKernel", SpanKind::function, at + 1000, 1000, {.parent = step});
+    const auto kernel = t.span("gemm", SpanKind::task, at + 5000, 50'000,
+                               {.parent = call, .track = stream, .flags = kSpanDetached});
+    t.arg(kernel, "cat", ArgType::text, 0, "kernel");
+    if (trains) {
+      t.span("Optimizer.step#AdamW.step", SpanKind::stage, at + 9000, 1000, {.parent = step});
+    }
+    if (s % every != 0) continue;
+    const auto log = t.span("logging", SpanKind::stage, at + 60'000, 20'000, {.parent = step});
+    t.span("cudaStreamSynchronize", SpanKind::function, at + 61'000, 9000, {.parent = log});
+  }
+  return advise(facts_for(t));
+}
+
+TEST(ResourceFacts, LoggingThatWaitsAtEveryStepOfATrainingIsFound) {
+  EXPECT_TRUE(fired(advice_on_logging(1), "TR-METRIC"));
+  EXPECT_FALSE(fired(advice_on_logging(4), "TR-METRIC")) << "every fourth step is seldom enough";
+  EXPECT_FALSE(fired(advice_on_logging(1, false), "TR-METRIC")) << "no training";
+}
+
+// A model on a GPU that is busy for `gpu` of the time, a main thread that is for `main`.
+Advice advice_on_host(double gpu, double main) {
+  TraceBuilder t;
+  const auto session = t.span("gen", SpanKind::session, 0, 1, {.flags = kSpanDetached});
+  t.arg(session, "model", ArgType::text, 0, "flux-dev");
+  for (int i = 0; i < 8; ++i) t.span("step", SpanKind::step, i * 10 * kSecond, 10 * kSecond);
+  add_entity(t, EntityKind::gpu, "GPU-1", "NVIDIA H100 80GB HBM3");
+  add_entity(t, EntityKind::process_tree, "tree");
+  add_readings(t, "GPU-1/busy_ratio", 0, 80 * kSecond, kSecond, [=](double) { return gpu; });
+  // Two steps of warming up, in which it is idle.
+  add_readings(t, "tree/main_thread_cpu_ns", 0, 80 * kSecond, kSecond,
+               [=](double s) { return s < 20 ? 0 : (s - 20) * main * 1e9; });
+  const Facts facts = facts_for(t);
+  EXPECT_NEAR(number(facts, "cpu.main"), main, 1e-9);
+  return advise(facts);
+}
+
+TEST(ResourceFacts, AMainThreadThatIsBusyWhileTheGpuWaitsIsFound) {
+  EXPECT_TRUE(fired(advice_on_host(0.5, 0.99), "CPU-BOUND"));
+  EXPECT_FALSE(fired(advice_on_host(0.5, 0.6), "CPU-BOUND")) << "it waits, too";
+  EXPECT_FALSE(fired(advice_on_host(0.95, 0.99), "CPU-BOUND")) << "the GPU is busy";
+}
+
+TEST(ResourceFacts, OfTheMainThreadNeedThreeReadingsThatGrow) {
+  TraceBuilder few = eight_steps();
+  add_entity(few, EntityKind::process_tree, "tree");
+  add_readings(few, "tree/main_thread_cpu_ns", 30 * kSecond, 32 * kSecond, kSecond,
+               [](double) { return 1e9; });
+  EXPECT_EQ(facts_for(few).find("cpu.main"), nullptr);
+  EXPECT_NE(facts_for(few).why_missing("cpu.main"), "");
+  TraceBuilder mixed = eight_steps();
+  add_entity(mixed, EntityKind::process_tree, "tree");
+  add_readings(mixed, "tree/main_thread_cpu_ns", 30 * kSecond, 40 * kSecond, kSecond,
+               [](double s) { return 1e9 - s; });
+  EXPECT_EQ(facts_for(mixed).find("cpu.main"), nullptr);
+  TraceBuilder none = eight_steps();
+  EXPECT_NE(facts_for(none).why_missing("cpu.main"), "");
 }
 
 }  // namespace

@@ -10,27 +10,14 @@
 #include "analyze/resources/device_timeline.h"
 #include "analyze/resources/device_tracks.h"
 #include "analyze/resources/enclosing.h"
+#include "analyze/resources/host_calls.h"
+#include "analyze/resources/thread_times.h"
 #include "trace/arguments.h"
 
 namespace genscope::analysis {
 namespace {
 
 constexpr std::size_t kMostKernels = 50;
-
-bool waits_for_gpu(std::string_view call) {
-  constexpr std::string_view kCalls[] = {"cudaDeviceSynchronize",
-                                         "cudaStreamSynchronize",
-                                         "cudaEventSynchronize",
-                                         "cuCtxSynchronize",
-                                         "cuStreamSynchronize",
-                                         "cuEventSynchronize",
-                                         "hipDeviceSynchronize",
-                                         "hipStreamSynchronize",
-                                         "hipEventSynchronize",
-                                         "cudaMemcpy",
-                                         "hipMemcpy"};
-  return std::find(std::begin(kCalls), std::end(kCalls), call) != std::end(kCalls);
-}
 
 struct KernelSum {
   std::uint64_t count = 0;
@@ -39,7 +26,8 @@ struct KernelSum {
 using KernelSums = std::map<std::pair<std::string, std::string>, KernelSum>;  // stage, name
 
 struct Traffic {
-  std::uint64_t steps = 0, syncs = 0, copies = 0;
+  std::uint64_t steps = 0, syncs = 0, log_syncs = 0, copies = 0;
+  bool logging_known = false;
   double bytes = 0, copy_seconds = 0;
   bool bytes_known = false;
 };
@@ -57,6 +45,7 @@ class TraceWork {
                   return kind == SpanKind::stage || kind == SpanKind::load;
                 }),
         steps_(trace, [&](std::uint32_t i) { return trace.kind(i) == SpanKind::step; }),
+        threads_in_steps_(trace, [&](std::size_t i) { return trace.kind(i) == SpanKind::step; }),
         counted_copy_(trace.spans.size()) {}
 
   const std::vector<DeviceTracks::Device>& devices() const noexcept { return tracks_.devices(); }
@@ -92,6 +81,11 @@ class TraceWork {
     return interval(trace_.spans.begin_ns[span], trace_.spans.duration_ns[span]);
   }
 
+  bool in_step(std::size_t span) const noexcept {
+    return around_.in_step(span) ||
+           threads_in_steps_.hold(trace_.spans.track[span], trace_.spans.begin_ns[span]);
+  }
+
   // Books one piece of work; when it was launched, if that is known.
   std::optional<std::int64_t> see(std::size_t span) {
     const std::uint32_t parent = trace_.spans.parent[span];
@@ -103,8 +97,7 @@ class TraceWork {
     KernelSum& sum = sums_[std::uint64_t{stage} << 32 | trace_.spans.name[span]];
     ++sum.count;
     sum.total_ns = add(sum.total_ns, here.length());
-    if (tracks_.work(span) == Work::copy_to_device &&
-        (known ? around_.in_step(parent) : step_by_time)) {
+    if (tracks_.work(span) == Work::copy_to_device && (known ? in_step(parent) : step_by_time)) {
       ++traffic_.copies;
       traffic_.copy_seconds += static_cast<double>(here.length()) * 1e-9;
       counted_copy_[span] = true;
@@ -115,13 +108,24 @@ class TraceWork {
   }
 
   void count_steps_and_waits(Traffic& traffic) const {
-    std::vector<bool> waits;
-    for (const Name& name : trace_.names) waits.push_back(waits_for_gpu(name.text));
+    std::vector<bool> waits, logs, others;
+    for (const Name& name : trace_.names) {
+      waits.push_back(waits_for_gpu(name.text));
+      logs.push_back(is_logging(name.text, name.kind));
+      others.push_back(is_apart_from_logging(name.text));
+    }
+    const auto named = [&](const std::vector<bool>& so) {
+      return [&](std::size_t i) { return so[trace_.spans.name[i]]; };
+    };
+    const ThreadTimes logging(trace_, named(logs)), apart(trace_, named(others));
+    traffic.logging_known = traffic.logging_known || !logging.empty();
     for (std::size_t i = 0; i < trace_.spans.size(); ++i) {
       if (trace_.kind(i) == SpanKind::step) ++traffic.steps;
-      if (waits[trace_.spans.name[i]] && around_.in_step(i) && !tracks_.is_device(i)) {
-        ++traffic.syncs;
-      }
+      if (!waits[trace_.spans.name[i]] || tracks_.is_device(i) || !in_step(i)) continue;
+      ++traffic.syncs;
+      const std::uint32_t track = trace_.spans.track[i];
+      const std::int64_t at = trace_.spans.begin_ns[i];
+      if (logging.hold(track, at) && !apart.hold(track, at)) ++traffic.log_syncs;
     }
   }
 
@@ -142,6 +146,7 @@ class TraceWork {
   const DeviceTracks tracks_;
   const Enclosing around_;
   InnermostAt stages_, steps_;
+  const ThreadTimes threads_in_steps_;
   std::unordered_map<std::uint64_t, KernelSum> sums_;  // name of the stage, name of the work
   std::vector<bool> counted_copy_;
   Traffic traffic_;
@@ -172,6 +177,9 @@ void fill_traffic(const Traffic& sums, bool any_device, StepTraffic& traffic) {
   }
   const auto steps = static_cast<double>(sums.steps);
   traffic.syncs_per_step = static_cast<double>(sums.syncs) / steps;
+  if (sums.logging_known) {
+    traffic.log_syncs_per_step = static_cast<double>(sums.log_syncs) / steps;
+  }
   traffic.h2d_copies_per_step = static_cast<double>(sums.copies) / steps;
   if (sums.copies > 0 && !sums.bytes_known) return;
   traffic.h2d_bytes_per_step = sums.bytes / steps;

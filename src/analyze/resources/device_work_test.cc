@@ -149,5 +149,56 @@ TEST(StepTraffic, CountsWaitsAndCopiesWithinSteps) {
   EXPECT_NEAR(*traffic.h2d_bytes_per_second, 5000 / 10e-6, 1);
 }
 
+// Training as a profiler with stacks sees it: the steps are on a track beside the thread's, because
+// each begins within the frame of Profiler.step and outlives it.
+struct Training : Imported {
+  std::uint32_t beside = t.track("main (overlap 1)", 0), frames = t.track("wandb thread", 77);
+
+  explicit Training(const char* logs) {
+    for (int s = 0; s < 4; ++s) {
+      const std::int64_t at = s * 100;
+      t.span("ProfilerStep", SpanKind::step, at * kUs, 90 * kUs, {.track = beside});
+      const auto call = host("cudaLaunchKernel", SpanKind::function, at + 1, 2);
+      work(compute, "gemm", "kernel", at + 10, 10, call);
+      const auto frame = host(logs, SpanKind::function, at + 40, 20);
+      host("cudaStreamSynchronize", SpanKind::function, at + 45, 10, frame);
+      host("cudaStreamSynchronize", SpanKind::function, at + 70, 2);  // by something else
+    }
+  }
+  std::optional<double> logged() { return resources().step_traffic.log_syncs_per_step; }
+};
+
+TEST(StepTraffic, WaitsOfFramesThatLogAreTold) {
+  for (const char* const frame :
+       {"transformers/trainer.py(3190): _maybe_log_save_evaluate", "train.py(12): log_metrics",
+        "wandb/sdk/wandb_run.py(1733): _partial_history_callback",
+        "lightning/pytorch/trainer/connectors/logger_connector/logger_connector.py(239): metrics",
+        "torch/utils/tensorboard/writer.py(356): add_scalar"}) {
+    Training training(frame);
+    EXPECT_EQ(training.logged(), 1.0) << frame;
+    EXPECT_EQ(training.resources().step_traffic.syncs_per_step, 2.0) << frame;
+  }
+}
+
+TEST(StepTraffic, ATraceInWhichNothingLogsDoesNotTellWhoWaits) {
+  for (const char* const frame :
+       {"aten::log", "train.py(12): train", "<built-in method log of type object at 0x7f>",
+        "torch/nn/functional.py(2100): log_softmax", "log_softmax"}) {
+    EXPECT_EQ(Training(frame).logged(), std::nullopt) << frame;
+  }
+}
+
+TEST(StepTraffic, WhatEvaluatesOnBehalfOfALogOrLogsElsewhereIsNotLogging) {
+  Training evaluates("transformers/trainer.py(3190): _maybe_log_save_evaluate");
+  for (int s = 0; s < 4; ++s) {
+    evaluates.host("transformers/trainer.py(4400): evaluate", SpanKind::function, s * 100 + 44, 12);
+  }
+  EXPECT_EQ(evaluates.logged(), 0.0);
+  Training elsewhere("train.py(12): train");
+  elsewhere.t.span("wandb/sdk/lib/service.py(9): loop", SpanKind::function, 0, 400 * kUs,
+                   {.track = elsewhere.frames});
+  EXPECT_EQ(elsewhere.logged(), 0.0) << "another thread logs all the time";
+}
+
 }  // namespace
 }  // namespace genscope

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "probe/builtin.h"
+#include "probe/host/main_threads.h"
 #include "probe/host/process_tree.h"
 #include "probe/host/read_status.h"
 #include "trace/metrics.h"
@@ -98,13 +99,14 @@ class ProcessProbe final : public Probe {
 
   ProcessTree::Options options_;
   ProcessTree tree_;
+  MainThreads main_threads_;
   std::vector<char> buffer_;
   std::vector<const TreeMember*> order_;
   std::vector<ProcessRow> rows_;
   double page_bytes_ = static_cast<double>(::sysconf(_SC_PAGESIZE));
   std::uint32_t entity_ = 0;
   std::uint32_t cpu_ = kNoSeries, rss_ = kNoSeries, anon_ = kNoSeries, file_ = kNoSeries;
-  std::uint32_t threads_ = kNoSeries, processes_ = kNoSeries, minor_ = kNoSeries,
+  std::uint32_t main_ = kNoSeries, threads_ = kNoSeries, processes_ = kNoSeries, minor_ = kNoSeries,
                 major_ = kNoSeries, read_ = kNoSeries, write_ = kNoSeries;
   std::uint32_t swap_ = kNoSeries, pss_ = kNoSeries;
   bool told_refused_ = false;
@@ -143,6 +145,8 @@ void ProcessProbe::add_series(Board& board) {
   rss_ = board.add_series(entity_, metric("rss_bytes"), Tier::fast, "statm");
   anon_ = board.add_series(entity_, metric("rss_anon_bytes"), Tier::fast, "statm");
   file_ = board.add_series(entity_, metric("rss_file_bytes"), Tier::fast, "statm");
+  main_ = board.add_series(entity_, metric("main_thread_cpu_ns"), Tier::normal,
+                           "utime and stime of task/PID/stat");
   threads_ = board.add_series(entity_, metric("threads"), Tier::normal, "stat");
   processes_ = board.add_series(entity_, metric("processes"), Tier::normal, "children files");
   minor_ = board.add_series(entity_, metric("minor_faults"), Tier::normal, "stat");
@@ -166,6 +170,7 @@ void ProcessProbe::sample(Tier tier, std::int64_t now_ns, Board& board) noexcept
         Announcer announcer(board, entity_);
         tree_.read_all(announcer);
       }
+      main_threads_.read(tree_.members(), tree_.tick_ns(), tree_.files());
       set_fast(board);
       set_normal(board);
       set_rows(board, now_ns);
@@ -209,6 +214,7 @@ void ProcessProbe::set_fast(Board& board) noexcept {
 }
 
 void ProcessProbe::set_normal(Board& board) noexcept {
+  set_read(board, main_, main_threads_.error(), static_cast<double>(main_threads_.highest_ns()));
   board.set(minor_, static_cast<double>(tree_.total(kMinorFaults)));
   board.set(major_, static_cast<double>(tree_.total(kMajorFaults)));
   set_io(board);

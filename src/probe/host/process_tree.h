@@ -86,6 +86,7 @@ class ProcessTree {
   int memory_error() const noexcept { return memory_error_; }  // of any member; 0: all were read
   int io_error() const noexcept { return io_error_; }
   std::uint64_t refused() const noexcept { return refused_; }  // beyond the capacity
+  std::int64_t tick_ns() const noexcept { return tick_ns_; }   // of the times in stat files
   ProcessFiles& files() noexcept { return files_; }
 
  private:
@@ -111,7 +112,7 @@ class ProcessTree {
   std::vector<char> list_;           // a children file
   TreeCounters lost_{};
   TreeCounters highest_{};
-  std::int64_t tick_ns_ = 0;  // of stat's times
+  std::int64_t tick_ns_ = 0;
   std::size_t kept_ = 0;
   bool has_children_files_ = true;
   std::uint64_t last_pid_ = 0;

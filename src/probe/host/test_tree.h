@@ -25,6 +25,7 @@ struct FakeProcess {
   std::uint64_t user = 0, system = 0, reaped_user = 0, reaped_system = 0;
   std::uint64_t minor = 0, reaped_minor = 0, major = 0, reaped_major = 0;
   std::uint64_t threads = 1;
+  std::uint64_t main_user = 0;  // of its main thread
   std::uint64_t start = 1000;
   std::uint64_t pages = 1000, resident = 100, shared = 40;
   std::uint64_t read_bytes = 0, write_bytes = 0;
@@ -49,6 +50,10 @@ inline void put(const std::string& proc, const FakeProcess& p) {
                           "\nwrite_bytes: " + n(p.write_bytes) + "\n");
   put(folder + "/status", "Name:\t" + p.name + "\nVmSwap:\t  " + n(p.swap_kib) + " kB\n");
   put(folder + "/smaps_rollup", "1-2 ---p 0 00:00 0 [rollup]\nPss:     " + n(p.pss_kib) + " kB\n");
+  FakeProcess main = p;
+  main.user = p.main_user;
+  main.system = 0;
+  put(folder + "/task/" + n(p.pid) + "/stat", stat_text(main));
   std::string list;
   for (const std::uint32_t child : p.children) list += n(child) + " ";
   put(folder + "/task/" + n(p.pid) + "/children", list);
