@@ -13,7 +13,8 @@ struct Telling {
   std::int64_t at_ns;
   trace::ArgValue value;
 };
-// Key -> what was told, by process and then in the order of time.
+// Key -> what was told, by process and then in the order of time. What repeats the last is not
+// kept: a service may tell its settings with each of a million requests.
 using Tellings = std::map<std::string, std::vector<Telling>, std::less<>>;
 
 constexpr std::int64_t kFromTheBegin = std::numeric_limits<std::int64_t>::min();
@@ -25,10 +26,13 @@ void take(const Run& run, std::size_t index, const ArgColumns& args, Tellings& t
   const Trace& trace = run.traces[index];
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (!wanted(args.owner[i])) continue;
-    if (auto value = trace::argument_at(trace, args, i)) {
-      tellings[trace.names[args.key[i]].text].push_back(
-          {index, at(args.owner[i]), *std::move(value)});
-    }
+    auto value = trace::argument_at(trace, args, i);
+    if (!value) continue;
+    std::vector<Telling>& told = tellings[trace.names[args.key[i]].text];
+    const std::int64_t from = at(args.owner[i]);
+    const bool again = !told.empty() && told.back().trace == index && told.back().at_ns <= from &&
+                       told.back().value == *value;
+    if (!again) told.push_back({index, from, *std::move(value)});
   }
 }
 
