@@ -92,6 +92,13 @@ class Stages(Case):
         with self.assertRaises(TypeError):
             book.stage(5)
 
+    def test_a_name_that_is_not_utf8_harms_nobody(self):
+        book = self.book()
+        with book.stage("\udc80", {"\udc80": "\udc80"}):
+            book.add_event("\udc80", {"\udc80": 1}, True)
+        self.assertEqual(book.stages["\udc80"].count, 1)
+        self.assertEqual(book.events.rows[0][0], "\udc80")
+
     def test_nothing_is_held_after_the_end(self):
         book = self.book()
 
