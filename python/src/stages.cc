@@ -345,12 +345,16 @@ PyType_Spec book_spec = {"genscope._core.StageBook", sizeof(BookObject), 0, Py_T
 }  // namespace
 
 bool add_stages(PyObject* module) {
-  g_figures =
-      reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &figures_spec, nullptr));
-  g_stage = reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &stage_spec, nullptr));
-  PyObject* const book = PyType_FromModuleAndSpec(module, &book_spec, nullptr);
-  PyObject* const nothing = PyType_FromModuleAndSpec(module, &nothing_spec, nullptr);
-  return g_figures != nullptr && g_stage != nullptr && book != nullptr && nothing != nullptr &&
+  const auto type = [&](PyType_Spec& spec) {
+    return PyType_FromModuleAndSpec(module, &spec, nullptr);
+  };
+  PyObject *const figures = type(figures_spec), *const book = type(book_spec),
+                  *const nothing = type(nothing_spec);
+  g_figures = reinterpret_cast<PyTypeObject*>(figures);
+  g_stage = reinterpret_cast<PyTypeObject*>(type(stage_spec));
+  if (figures == nullptr || g_stage == nullptr || book == nullptr || nothing == nullptr)
+    return false;
+  return PyModule_AddObject(module, "StageFigures", another(figures).release()) == 0 &&
          PyModule_AddObject(module, "StageBook", book) == 0 &&
          PyModule_AddObject(module, "Nothing", nothing) == 0;
 }
