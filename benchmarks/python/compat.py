@@ -52,6 +52,10 @@ OTHERS = [
      "their_generation.start_step_timing(); their_generation.end_step_timing()", 1000, 0.36, None),
     ("`monitor_generation()`, log off", "with generate(model_name='m', num_steps=20): pass",
      "with their_generate(model_name='m', num_steps=20): pass", 50, 52, NEEDS),
+    ("... and its metrics read",
+     "with generate(model_name='m', num_steps=20) as g: pass\n        g.metrics",
+     "with their_generate(model_name='m', num_steps=20) as g: pass\n        g.current", 50, None,
+     NEEDS),
 ]
 
 

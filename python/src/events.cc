@@ -38,11 +38,16 @@ PyObject* book_new(PyTypeObject* type, PyObject* args, PyObject*) {
 // add(name, data, recorded, /)
 PyObject* book_add(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   std::string_view name;
-  if (!arity(count, 3, 3, "add(name, data, recorded, /)") || !text_of(args[0], name))
+  if (!arity(count, 3, 3, "add(name, data, recorded, /)")) return nullptr;
+  if (PyUnicode_Check(args[0]) == 0) {
+    PyErr_SetString(PyExc_TypeError, "the name of an event is a str");
     return nullptr;
+  }
+  const bool readable = text_of(args[0], name);  // a name that is not UTF-8 is not recorded
+  if (!readable) PyErr_Clear();
   Ref data(PyDict_Check(args[1]) ? plain_copy(args[1]) : PyDict_New());
   if (!data) return nullptr;
-  if (args[2] == Py_True) tell_event(name, data.get());
+  if (readable && args[2] == Py_True) tell_event(name, data.get());
   const std::chrono::duration<double> now = std::chrono::steady_clock::now().time_since_epoch();
   Book& book = BookObject::of(self);
   Event dropped;  // outlives the lock

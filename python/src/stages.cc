@@ -187,10 +187,7 @@ PyObject* stage_enter(PyObject* object, PyObject*) {
   Stage& self = StageObject::of(object);
   if (self.lost || self.entered++ > 0) return none();
   self.span = Ref(stage_span(self.name.get()));
-  if (!self.span) {
-    self.entered = 0;
-    return nullptr;
-  }
+  if (!self.span) PyErr_Clear();  // a name that is not UTF-8 is not recorded
   self.task = Ref();
   if (!loop_may_run() || !push_in_task(object, self)) push_in_thread(object, self);
   if (self.before) self.around = around_of(self);
@@ -200,7 +197,7 @@ PyObject* stage_enter(PyObject* object, PyObject*) {
     const std::lock_guard lock(book.mutex);
     book.begun++;
   }
-  const std::uint64_t id = enter_span(self.span.get());
+  const std::uint64_t id = self.span ? enter_span(self.span.get()) : 0;
   if (self.metadata && PyDict_Check(self.metadata.get())) tell(id, self.metadata.get());
   self.begin_ns = now_ns();
   return none();
@@ -212,7 +209,7 @@ PyObject* stage_exit(PyObject* object, PyObject* const* args, Py_ssize_t count) 
   if (self.entered == 0 || --self.entered > 0) return none();
   PyObject* const type = count > 0 ? args[0] : Py_None;
   const double seconds = static_cast<double>(end_ns - self.begin_ns) / 1e9;
-  exit_span(self.span.get(), type);
+  if (self.span) exit_span(self.span.get(), type);
   self.span = Ref();
   if (self.around) StageObject::of(self.around.get()).inside += seconds;
   add(self, seconds, type != Py_None);
@@ -348,12 +345,16 @@ PyType_Spec book_spec = {"genscope._core.StageBook", sizeof(BookObject), 0, Py_T
 }  // namespace
 
 bool add_stages(PyObject* module) {
-  g_figures =
-      reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &figures_spec, nullptr));
-  g_stage = reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &stage_spec, nullptr));
-  PyObject* const book = PyType_FromModuleAndSpec(module, &book_spec, nullptr);
-  PyObject* const nothing = PyType_FromModuleAndSpec(module, &nothing_spec, nullptr);
-  return g_figures != nullptr && g_stage != nullptr && book != nullptr && nothing != nullptr &&
+  const auto type = [&](PyType_Spec& spec) {
+    return PyType_FromModuleAndSpec(module, &spec, nullptr);
+  };
+  PyObject *const figures = type(figures_spec), *const book = type(book_spec),
+                  *const nothing = type(nothing_spec);
+  g_figures = reinterpret_cast<PyTypeObject*>(figures);
+  g_stage = reinterpret_cast<PyTypeObject*>(type(stage_spec));
+  if (figures == nullptr || g_stage == nullptr || book == nullptr || nothing == nullptr)
+    return false;
+  return PyModule_AddObject(module, "StageFigures", another(figures).release()) == 0 &&
          PyModule_AddObject(module, "StageBook", book) == 0 &&
          PyModule_AddObject(module, "Nothing", nothing) == 0;
 }
