@@ -9,7 +9,7 @@ import unittest
 from unittest import mock
 
 from genscope.compat.inferix import (InferixProfiler, ProfilingConfig)
-from harness import DOUBLE, TWO_GPUS
+from harness import DOUBLE, TWO_GPUS, GENSCOPE as BIN
 
 SCENARIO = TWO_GPUS + """* memory.total 85899345920
 * memory.reserved 0
