@@ -10,6 +10,10 @@ import textwrap
 import unittest
 
 GENSCOPE = os.environ.get("GENSCOPE_BIN", "genscope")
+# GPUs of the double of NVIDIA's library; not in every build.
+DOUBLE = pathlib.Path(GENSCOPE).parent.parent / "nvml_double" / "580" / "libnvidia-ml.so.1"
+TWO_GPUS = (pathlib.Path(__file__).resolve().parents[2] / "tests" / "nvml_double" /
+            "two_gpus.scenario").read_text()
 
 
 def spans_of(run, imports=False):
@@ -61,16 +65,22 @@ class ProgramCase(unittest.TestCase):
         path.write_text(textwrap.dedent(text))
         return path
 
-    def python(self, text, *, expect=0, under=False, options=(), env=None, timeout=120):
-        """Runs a program; with `under`, below `genscope run` without the package in its path."""
+    def python(self, text, *, expect=0, under=False, options=(), env=None, gpus="", timeout=120):
+        """Runs a program; with `under`, below `genscope run` without the package in its path, and
+        without GPUs but those of the scenario `gpus`."""
         program = self.write("program.py", text)
         environment = {**os.environ, "GENSCOPE_OUT": str(self.folder / "runs"), **(env or {})}
         command = [sys.executable, str(program)]
         if under:
             environment.pop("PYTHONPATH", None)
             environment.update(env or {})
+            if gpus:
+                if not DOUBLE.exists():
+                    self.skipTest(f"the double is not built: {DOUBLE}")
+                environment.update(GENSCOPE_NVML_LIBRARY=str(DOUBLE),
+                                   GENSCOPE_NVML_SCENARIO=str(self.write("scenario", gpus)))
             command = [GENSCOPE, "run", "--run-dir", str(self.folder / "run"), "--live", "never",
-                       "--no-gpu", *options, "--", *command]
+                       *([] if gpus else ["--no-gpu"]), *options, "--", *command]
         done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True,
                               text=True, timeout=timeout)
         if expect is not None:

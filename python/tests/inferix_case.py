@@ -9,37 +9,12 @@ import unittest
 from unittest import mock
 
 from genscope.compat.inferix import (InferixProfiler, ProfilingConfig)
+from harness import DOUBLE, TWO_GPUS, GENSCOPE as BIN
 
-BIN = os.environ.get("GENSCOPE_BIN", "")
-DOUBLE = pathlib.Path(BIN).parent.parent / "nvml_double" / "580" / "libnvidia-ml.so.1"
-SCENARIO = """time real
-devices 2
-0 uuid = GPU-0000
-1 uuid = GPU-0001
-0 pci = 0000:01:00.0
-1 pci = 0000:02:00.0
-0 index 0
-1 index 1
-0 busy.gpu 50
-1 busy.gpu 60
-system driver = 570.86.15
-system cuda 12080
-* name = NVIDIA H100 80GB HBM3
-* memory.total 85899345920
+SCENARIO = TWO_GPUS + """* memory.total 85899345920
 * memory.reserved 0
 * memory.used 21474836480
 * memory.free 64424509440
-* samples.busy 50
-* field.185 300000
-* field.186 300000
-* field.83 integral field.185
-* field.190 700000
-* clock.1 1980
-* temperature 45
-* throttle 4
-* processes.compute none
-* processes.graphics none
-* processes.mps none
 """
 
 

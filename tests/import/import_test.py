@@ -58,6 +58,31 @@ def golden_texts(folder):
     }
 
 
+def training_with_stacks(log_every):
+    """Eight steps as torch.profiler with stacks writes them: a step begins within the frame of
+    Profiler.step, which it outlives, and so lies beside the frames of its thread."""
+    events = []
+
+    def add(cat, name, at, length, tid=9, **args):
+        events.append({"ph": "X", "cat": cat, "name": name, "pid": 9, "tid": tid, "ts": at,
+                       "dur": length, "args": args})
+
+    add("python_function", "train.py(3): main", 0, 9000)
+    for i in range(8):
+        at = 1000 * i + 10
+        add("python_function", "torch/profiler/profiler.py(700): step", at, 20)
+        add("user_annotation", f"ProfilerStep#{i}", at + 10, 990)
+        add("user_annotation", "Optimizer.step#AdamW.step", at + 100, 50)
+        add("cuda_runtime", "cudaLaunchKernel", at + 110, 5, correlation=i)
+        add("kernel", "gemm", at + 200, 300, tid=7, correlation=i, device=0, stream=7)
+        logs = i % log_every == 0
+        add("python_function", "wandb/sdk/wandb_run.py(1733): log" if logs
+            else "train.py(9): check", at + 400, 200)
+        add("cpu_op", "aten::item", at + 410, 150)
+        add("cuda_runtime", "cudaStreamSynchronize", at + 420, 100)
+    return json.dumps({"traceEvents": events})
+
+
 class Import(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
@@ -67,6 +92,17 @@ class Import(unittest.TestCase):
     def run_of(self, done, code=0):
         self.assertEqual(done.returncode, code, done.stderr)
         return self.dir / done.stdout.strip()
+
+    def test_logging_that_waits_at_every_step_is_found_through_the_frames(self):
+        for every, per_step, fired in ((1, 1.0, True), (4, 0.25, False)):
+            (self.dir / "trace.json").write_text(training_with_stacks(every))
+            run = self.run_of(genscope("import", "trace.json", cwd=self.dir))
+            traffic = self.report(run)["resources"]["step_traffic"]
+            self.assertEqual(traffic["syncs_per_step"], 1)
+            self.assertEqual(traffic["log_syncs_per_step"], per_step)
+            advice = json.loads(genscope("advise", run, "--json", cwd=self.dir).stdout)
+            rules = [finding["rule"] for finding in advice["findings"]]
+            self.assertEqual("TR-METRIC" in rules, fired, rules)
 
     def report(self, run):
         done = genscope("report", run, "--json", cwd=self.dir)

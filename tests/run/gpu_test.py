@@ -3,41 +3,15 @@
 that `genscope run`, `top` and `doctor` start for it."""
 import json
 import os
+import pathlib
 import subprocess
 import unittest
 
 from support import BIN, PATIENCE, RunCase
 
 DOUBLE = os.environ.get("NVML_DOUBLE", "")
-HEALTHY = """time real
-devices 2
-0 uuid = GPU-0000
-1 uuid = GPU-0001
-0 pci = 0000:01:00.0
-1 pci = 0000:02:00.0
-0 index 0
-1 index 1
-0 busy.gpu 50
-1 busy.gpu 60
-system driver = 570.86.15
-system cuda 12080
-* name = NVIDIA H100 80GB HBM3
-* memory.total 85520809984
-* memory.reserved 502267904
-* memory.used 20000000000
-* memory.free 65018542080
-* samples.busy 50
-* field.185 300000
-* field.186 300000
-* field.83 integral field.185
-* field.190 700000
-* clock.1 1980
-* temperature 45
-* throttle 4
-* processes.compute none
-* processes.graphics none
-* processes.mps none
-"""
+HEALTHY = (pathlib.Path(__file__).resolve().parents[1] / "nvml_double" /
+           "two_gpus.scenario").read_text()
 
 
 class Gpus(RunCase):

@@ -283,7 +283,7 @@ TEST(Compare, JudgesTheSteadySteps) {
   EXPECT_EQ(c.verdict, Change::faster);
   EXPECT_THAT(c.reason, AllOf(HasSubstr("from 100 ms to 80 ms, 1.25 times as fast"),
                               HasSubstr("6 and 6 steady steps of these two runs, not other runs"),
-                              HasSubstr("one run each: use `genscope bench ab`")));
+                              HasSubstr("one run each: record several of each, in turns")));
   EXPECT_EQ(compared(b.run(), a.run()).verdict, Change::slower);
   EXPECT_THAT(compared(b.run(), a.run()).reason, HasSubstr("1.25 times as long"));
   EXPECT_EQ(compared(a.run(), a.run(), {.noise_floor = 0.1}).verdict, Change::same);
@@ -300,7 +300,7 @@ TEST(Compare, OnePairIsNoVerdictHoweverFar) {
   EXPECT_EQ(row_of(c, "wall time").change, Change::inconclusive);
   EXPECT_EQ(c.verdict, Change::inconclusive);
   EXPECT_THAT(c.reason, AllOf(HasSubstr("from 100 ms to 1 ms, a single pair"),
-                              HasSubstr("one run each: use `genscope bench ab`")));
+                              HasSubstr("one run each: record several of each, in turns")));
 }
 
 TEST(Compare, FewerThanFourAgainstFourGiveNoInterval) {

@@ -12,7 +12,9 @@ namespace genscope::analysis {
 namespace {
 
 constexpr std::string_view kOneRunEach =
-    "This is one run each: use `genscope bench ab` to learn whether it lasts.";
+    "This is one run each: record several of each, in turns, and compare them too, to learn "
+    "whether "
+    "it lasts.";
 
 std::string time_text(double ns) {
   constexpr std::array<std::pair<double, const char*>, 3> kUnits = {

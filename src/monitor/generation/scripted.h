@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include <genscope/advise.h>
 #include <genscope/generation_monitor.h>
 
 namespace genscope::monitor::scripted_time {
@@ -34,6 +36,12 @@ inline GenerationMetrics run(GenerationMonitor& monitor, double seconds) {
   Generation generation = monitor.start();
   pass(seconds);
   return generation.end();
+}
+
+inline std::vector<std::string> rules_of(const Advice& advice) {
+  std::vector<std::string> ids;
+  for (const Finding& finding : advice.findings) ids.push_back(finding.rule.id);
+  return ids;
 }
 
 }  // namespace genscope::monitor::scripted_time
