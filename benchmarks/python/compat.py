@@ -6,7 +6,7 @@ compat.py [--bursts N] [--json FILE]    PYTHONPATH: the package to measure, buil
 Bursts of both take turns; a figure is the median of its bursts less that of an empty loop, in
 microseconds of CPU time of the whole process, so that what our threads do for a call is in it. The
 yardsticks are in originals.py; "noted" is what the original itself took when it was run for
-genscope, on a like machine (an unloaded loop is not subtracted there). Ratios are of one run.
+genscope, on a like machine (an empty loop is not subtracted there). Ratios are of one run.
 """
 import argparse
 import contextlib
