@@ -4,9 +4,10 @@
 compat.py [--bursts N] [--json FILE]    PYTHONPATH: the package to measure, built for release
 
 Bursts of both take turns; a figure is the median of its bursts less that of an empty loop, in
-microseconds of CPU time of the whole process, so that what our threads do for a call is in it. The
-yardsticks are in originals.py; "noted" is what the original itself took when it was run for
-genscope, on a like machine (an unloaded loop is not subtracted there). Ratios are of one run.
+microseconds of CPU time. Ours is of the whole process, up to when the recorder has written what the
+burst told it; a yardstick's is of its own thread, so that nothing of ours is in it. The yardsticks
+are in originals.py; "noted" is what the original itself took when it was run for
+genscope, on a like machine (an empty loop is not subtracted there). Ratios are of one run.
 """
 import argparse
 import contextlib
@@ -19,6 +20,7 @@ import sys
 import tempfile
 import time
 
+import genscope
 import originals
 
 # call, ours, yardstick, calls in a burst, microseconds of the original, why there is no yardstick
@@ -51,33 +53,35 @@ OTHERS = [
     ("step of a generation, begin and end", "generation.start_step_timing(); generation.end_step_timing()",
      "their_generation.start_step_timing(); their_generation.end_step_timing()", 1000, 0.36, None),
     ("`monitor_generation()`, log off", "with generate(model_name='m', num_steps=20): pass",
-     "with their_generate(model_name='m', num_steps=20): pass", 50, 52, NEEDS),
+     "with their_generate(model_name='m', num_steps=20): pass", 100, 52, NEEDS),
     ("... and its metrics read",
      "with generate(model_name='m', num_steps=20) as g: pass\n        g.metrics",
-     "with their_generate(model_name='m', num_steps=20) as g: pass\n        g.current", 50, None,
+     "with their_generate(model_name='m', num_steps=20) as g: pass\n        g.current", 100, None,
      NEEDS),
 ]
 
 
 # Each source is the body of a loop; compiled alike, so that they differ in nothing else.
-def burst_of(source, calls, names):
-    code = ("def burst(clock=clock):\n"
+def burst_of(source, calls, names, ours):
+    code = ("def burst(clock=clock, settle=settle):\n"
             "    t0 = clock()\n"
             f"    for _ in range({calls}):\n"
             f"        {source}\n"
+            "    settle()\n"
             "    return clock() - t0\n")
-    scope = {"clock": time.process_time_ns, **names}
+    scope = {"clock": time.process_time_ns if ours else time.thread_time_ns,
+             "settle": genscope._core.flush if ours else lambda: None, **names}
     exec(code, scope)
     return scope["burst"]
 
 
 def measured(rows, names, bursts, tidy, yardsticks=True):
     """{call: (ours, theirs or None)} in microseconds."""
-    functions = {("loop", 0): (burst_of("pass", 1000, names), 1000)}
+    functions = {("loop", 0): (burst_of("pass", 1000, names, False), 1000)}
     for label, ours, theirs, calls, _, absent in rows:
-        functions[label, 0] = burst_of(ours, calls, names), calls
+        functions[label, 0] = burst_of(ours, calls, names, True), calls
         if yardsticks and absent is None:
-            functions[label, 1] = burst_of(theirs, calls, names), calls
+            functions[label, 1] = burst_of(theirs, calls, names, False), calls
     for function, _ in functions.values():
         function()
     times = {key: [] for key in functions}
@@ -130,15 +134,14 @@ def main():
     parser.add_argument("--json")
     options = parser.parse_args()
     import asyncio  # noqa: F401  as in every program with torch
-    import genscope as gs
     logging.disable(logging.CRITICAL)
     with tempfile.TemporaryDirectory() as folder:
         found = others(options.bursts, True)
-        with gs.Session("bench", out=folder, quiet=True) as session:
+        with genscope.Session("bench", out=folder, quiet=True) as session:
             assert session.active, session.error
             recorded = others(options.bursts, False)
         found.update(inferix(options.bursts, folder))
-        lost = gs.stats()["lost_spans"]
+        lost = genscope.stats()["lost_spans"]
     show(found, recorded, lost, options.json)
 
 
