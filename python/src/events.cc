@@ -22,11 +22,6 @@ struct Book {
 };
 using BookObject = Holder<Book>;
 
-Ref another(PyObject* object) noexcept {
-  Py_INCREF(object);
-  return Ref(object);
-}
-
 PyObject* book_new(PyTypeObject* type, PyObject* args, PyObject*) {
   Py_ssize_t limit = 0;
   if (PyArg_ParseTuple(args, "n", &limit) == 0) return nullptr;

@@ -21,11 +21,6 @@ using Object = Holder<Epochs>;
 
 PyObject* epochs_new(PyTypeObject* type, PyObject*, PyObject*) { return Object::make(type); }
 
-Ref another(PyObject* object) noexcept {
-  Py_INCREF(object);
-  return Ref(object);
-}
-
 int epochs_init(PyObject* object, PyObject* args, PyObject* keywords) {
   static const char* names[] = {"print", "number", "enabled",        "verbose_batches",   "device",
                                 "read",  "reset",  "warmup_batches", "samples_per_batch", nullptr};

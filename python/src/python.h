@@ -34,6 +34,12 @@ class Ref {
   PyObject* object_ = nullptr;
 };
 
+// A reference beside the caller's own; null for null.
+inline Ref another(PyObject* object) noexcept {
+  Py_XINCREF(object);
+  return Ref(object);
+}
+
 inline PyObject* none() noexcept {
   Py_INCREF(Py_None);
   return Py_None;

@@ -59,11 +59,6 @@ std::int64_t now_ns() noexcept {
       .count();
 }
 
-Ref another(PyObject* object) noexcept {
-  Py_XINCREF(object);
-  return Ref(object);
-}
-
 // --- the lists of open stages
 
 // Into this thread's. Stages on top of it that another thread has ended are left behind.
