@@ -12,6 +12,8 @@ import "./styles/parts.css";
 import "./styles/timeline.css";
 import "./styles/print.css";
 
+const kSlowToRead = 4e6; // characters: some 500,000 spans
+
 const root = document.getElementById("app")!;
 
 function fail(error: unknown): void {
@@ -52,7 +54,8 @@ async function start(): Promise<void> {
     else fail(new PageError("the file holds no data: it is the bundle itself, which genscope fills"));
     return;
   }
-  render(<div class="app"><Head title="genscope" detail={<span>reading…</span>} /></div>, root);
+  // Of little data the page itself comes sooner than a frame that says so.
+  if (text.length > kSlowToRead) render(<div class="app"><Head title="genscope" detail={<span>reading…</span>} /></div>, root);
   const bytes = await load_bytes(text);
   element?.remove();
   performance.mark("genscope:loaded");

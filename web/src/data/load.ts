@@ -21,8 +21,11 @@ export function from_base64(text: string): Uint8Array<ArrayBuffer> {
 
 export async function gunzip(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
   try {
-    const stream = new Response(bytes).body?.pipeThrough(new DecompressionStream("gzip"));
-    return new Uint8Array(await new Response(stream).arrayBuffer());
+    const stream = new DecompressionStream("gzip");
+    const writer = stream.writable.getWriter();
+    const written = Promise.all([writer.write(bytes), writer.close()]);
+    const [read] = await Promise.all([new Response(stream.readable).arrayBuffer(), written]);
+    return new Uint8Array(read);
   } catch {
     throw new PageError("the data cannot be decompressed: the file was changed or cut");
   }

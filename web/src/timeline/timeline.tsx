@@ -158,7 +158,9 @@ function install(page: Page, canvas: HTMLCanvasElement, scroller: HTMLElement): 
     else if (frame === 0) frame = requestAnimationFrame(paint);
   });
   const measure = (): void => {
-    size.value = { width: canvas.clientWidth, height: scroller.clientHeight };
+    const { clientWidth: width } = canvas;
+    const { clientHeight: height } = scroller;
+    if (width !== size.peek().width || height !== size.peek().height) size.value = { width, height };
   };
   const watch = new ResizeObserver(measure);
   watch.observe(scroller);
