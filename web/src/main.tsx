@@ -43,6 +43,13 @@ function watch_print(): void {
   if (media.matches) set(true);
 }
 
+// Until what was rendered is on the screen; a tab that nobody sees has no frames.
+const next_frame = (): Promise<void> =>
+  new Promise((go) => {
+    requestAnimationFrame(() => setTimeout(go));
+    setTimeout(go, 100);
+  });
+
 async function start(): Promise<void> {
   keep_theme();
   watch_print();
@@ -55,7 +62,10 @@ async function start(): Promise<void> {
     return;
   }
   // Of little data the page itself comes sooner than a frame that says so.
-  if (text.length > kSlowToRead) render(<div class="app"><Head title="genscope" detail={<span>reading…</span>} /></div>, root);
+  if (text.length > kSlowToRead) {
+    render(<div class="app"><Head title="genscope" detail={<span>reading…</span>} /></div>, root);
+    await next_frame();
+  }
   const bytes = await load_bytes(text);
   element?.remove();
   performance.mark("genscope:loaded");
