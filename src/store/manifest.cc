@@ -44,7 +44,12 @@ std::string folder_of(const RunRequest& request) {
 std::string program_of(const std::vector<std::string>& command) {
   if (command.empty()) return "";
   std::string program = last_part(without_slashes(command.front()));
-  if (!program.starts_with("python") && !program.starts_with("pypy")) return program;
+  const std::size_t version = program.starts_with("python") ? 6
+                              : program.starts_with("pypy") ? 4
+                                                            : 0;
+  if (version == 0 || program.find_first_not_of("0123456789.t", version) != std::string::npos) {
+    return program;
+  }
   for (std::size_t i = 1; i < command.size(); ++i) {
     const std::string& word = command[i];
     if (!word.starts_with('-')) return last_part(without_slashes(word));

@@ -132,6 +132,8 @@ TEST(CreateRun, IsNamedAsAPersonWouldCallTheCommand) {
       {{"python3", "-m", "comfy.main", "x"}, "comfy.main"},
       {{"python3", "-c", "print(1)"}, "python3"},
       {{"python3", "-m"}, "python3"},
+      {{"python3.13t", "gen.py"}, "gen.py"},
+      {{"python-build", "3.13"}, "python-build"},
       {{"python3", "-"}, "python3"},
       {{"python3"}, "python3"},
   };
