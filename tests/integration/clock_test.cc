@@ -144,7 +144,9 @@ TEST(Clock, TimesLieWhereTheMonotonicClockSaysAndUnixTimeFits) {
 
 TEST(Clock, SettingTheMachinesClockBackAnHourChangesNothing) {
   const char* const asked = std::getenv("GENSCOPE_TEST_SET_CLOCK");
-  if (asked == nullptr || std::string(asked) != "1") GTEST_SKIP() << "GENSCOPE_TEST_SET_CLOCK=1";
+  if (asked == nullptr || std::string(asked) != "1") {
+    GTEST_SKIP() << "it sets the machine's clock: only with GENSCOPE_TEST_SET_CLOCK=1";
+  }
   const TempDir dir;
   Bounds measured;
   {

@@ -57,10 +57,7 @@ class WithTorch(unittest.TestCase):
         self.assertIsNone(steps["steps"][0]["computation_time_ms"])
 
     def test_export_with_pandas(self):
-        try:
-            import pandas
-        except ImportError:
-            self.skipTest("no pandas")
+        import pandas
         monitor = PerformanceMonitor()
         with monitor.track("experiment"):
             pass
