@@ -99,9 +99,6 @@ PyType_Spec spec = {"genscope._core.EventBook", sizeof(BookObject), 0, Py_TPFLAG
 
 }  // namespace
 
-bool add_events(PyObject* module) {
-  PyObject* const type = PyType_FromModuleAndSpec(module, &spec, nullptr);
-  return type != nullptr && PyModule_AddObject(module, "EventBook", type) == 0;
-}
+bool add_events(PyObject* module) { return add_type(module, spec, "EventBook"); }
 
 }  // namespace genscope::python

@@ -182,9 +182,6 @@ PyType_Spec spec = {"genscope._core.EpochMonitor", sizeof(Object), 0,
 
 }  // namespace
 
-bool add_epoch_monitor(PyObject* module) {
-  PyObject* const type = PyType_FromModuleAndSpec(module, &spec, nullptr);
-  return type != nullptr && PyModule_AddObject(module, "EpochMonitor", type) == 0;
-}
+bool add_epoch_monitor(PyObject* module) { return add_type(module, spec, "EpochMonitor"); }
 
 }  // namespace genscope::python

@@ -159,9 +159,6 @@ PyType_Spec spec = {"genscope._core.Sampler", sizeof(Object), 0, Py_TPFLAGS_DEFA
 
 }  // namespace
 
-bool add_sampler(PyObject* module) {
-  PyObject* const type = PyType_FromModuleAndSpec(module, &spec, nullptr);
-  return type != nullptr && PyModule_AddObject(module, "Sampler", type) == 0;
-}
+bool add_sampler(PyObject* module) { return add_type(module, spec, "Sampler"); }
 
 }  // namespace genscope::python

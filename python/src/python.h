@@ -40,6 +40,12 @@ inline Ref another(PyObject* object) noexcept {
   return Ref(object);
 }
 
+// A type as a name of the module; false with an exception.
+inline bool add_type(PyObject* module, PyType_Spec& spec, const char* name) noexcept {
+  PyObject* const type = PyType_FromModuleAndSpec(module, &spec, nullptr);
+  return type != nullptr && PyModule_AddObject(module, name, type) == 0;
+}
+
 inline PyObject* none() noexcept {
   Py_INCREF(Py_None);
   return Py_None;

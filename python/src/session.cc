@@ -188,9 +188,7 @@ PyType_Spec spec = {"genscope._core.Session", sizeof(SessionObject), 0,
 }  // namespace
 
 bool add_session(PyObject* module) {
-  PyObject* const type = PyType_FromModuleAndSpec(module, &spec, nullptr);
-  return type != nullptr && PyModule_AddObject(module, "Session", type) == 0 &&
-         PyModule_AddFunctions(module, functions) == 0;
+  return add_type(module, spec, "Session") && PyModule_AddFunctions(module, functions) == 0;
 }
 
 }  // namespace genscope::python

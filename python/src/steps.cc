@@ -86,25 +86,16 @@ using BookObject = Holder<Book>;
 
 // A new reference: a number, or None for what is none and must not be asked.
 PyObject* number_of(const Book& book, PyObject* given, Value& value) noexcept {
-  PyObject* object = given;
-  Py_INCREF(object);
-  if (!PyFloat_CheckExact(given) && !PyLong_CheckExact(given) && given != Py_None) {
-    Py_DECREF(given);
-    object = PyObject_CallFunctionObjArgs(book.number, given, nullptr);
-    if (object == nullptr) {
-      PyErr_Clear();
-      object = none();
-    }
+  const bool plain = PyFloat_CheckExact(given) || PyLong_CheckExact(given) || given == Py_None;
+  Ref object =
+      plain ? another(given) : Ref(PyObject_CallFunctionObjArgs(book.number, given, nullptr));
+  if (object && object.get() != Py_None) {
+    value.number = PyFloat_AsDouble(object.get());
+    value.known = PyErr_Occurred() == nullptr;  // not if it is larger than any double
   }
-  if (object == Py_None) return object;
-  value.number = PyFloat_AsDouble(object);
-  value.known = PyErr_Occurred() == nullptr;
-  if (!value.known) {  // larger than any double
-    PyErr_Clear();
-    Py_DECREF(object);
-    object = none();
-  }
-  return object;
+  if (value.known) return object.release();
+  PyErr_Clear();
+  return none();
 }
 
 void add(Book& book, Row& row, const std::array<Value, kColumns>& values) {
@@ -256,9 +247,6 @@ PyType_Spec spec = {"genscope._core.StepBook", sizeof(BookObject), 0, Py_TPFLAGS
 
 }  // namespace
 
-bool add_steps(PyObject* module) {
-  PyObject* const type = PyType_FromModuleAndSpec(module, &spec, nullptr);
-  return type != nullptr && PyModule_AddObject(module, "StepBook", type) == 0;
-}
+bool add_steps(PyObject* module) { return add_type(module, spec, "StepBook"); }
 
 }  // namespace genscope::python
