@@ -2,7 +2,7 @@
 # Variables: JOBS (parallel compilers), FUZZ_SECONDS (per fuzzer), GENSCOPE_SKIP_SETUP=1.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-torch wheel bench-python web web-e2e bench-web dev asan asan-python tsan release bench fuzz format check check-fast docs clean
+.PHONY: help setup demo test test-torch test-peer wheel bench-python web web-e2e bench-web dev asan asan-python tsan release bench bench-gate fuzz fuzz-short format check check-fast docs clean
 
 JOBS ?= $(shell nproc)
 # Without this, ccache does not cache what uses a precompiled header.
@@ -14,30 +14,34 @@ FUZZ_SECONDS ?= 300
 # g++ 12's tsan cannot place its shadow when the kernel randomizes addresses widely.
 NO_ASLR := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-# $(call build,preset[,target]): configure only once; Ninja re-runs CMake when it must.
-define build
-@test -f build/$(1)/build.ninja || cmake --preset $(1)
-cmake --build --preset $(1) -j $(JOBS) $(if $(2),--target $(2))
-endef
+export JOBS
+# $(call build,preset[,targets]): configures only once, one line of progress. tools/phase notes the time.
+build = @tools/phase "build $(1)" tools/build $(1) $(2)
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## install the Debian packages we need (no network if they are there)
-	@tools/setup
+	@tools/phase setup tools/setup
 
-demo: ## build the command, profile the workload that ships with it
+demo: ## build the command and the Python package (5 to 6 min on 2 cores), profile the workload that ships with them
 	@tools/setup build
 	$(call build,release,demo_programs)
 	build/release/bin/genscope demo
 
-test: setup check-fast web dev web-e2e asan tsan ## checks, then tests plain, in a browser, under asan+ubsan, under tsan
+test: setup check-fast web dev web-e2e asan tsan fuzz-short ## checks, then tests plain, in a browser, under asan+ubsan, under tsan; fuzzers
 	@echo "What needs torch, diffusers and their like is apart: make test-torch (7 GB of packages)."
 
 test-torch: setup ## the Python package with the real torch, diffusers, transformers, ... from PyPI; CI runs it after `test`
-	@test -f build/dev/build.ninja || cmake --preset dev
-	cmake --build --preset dev -j $(JOBS) --target genscope_python genscope_cli
-	tools/torch test
+	$(call build,dev,genscope_python genscope_cli)
+	@tools/phase "test-torch packages" tools/torch python >/dev/null
+	@tools/phase "test-torch" tools/torch test
+
+test-peer: ## our files and runs beside the real Slurm, Ray, Dask, ...; CI runs it after `test`
+	@tools/phase "setup peer" tools/setup peer
+	$(call build,dev,genscope_cli)
+	@tools/phase "test-peer packages" tools/peer python >/dev/null
+	@tools/phase "test-peer" tools/peer test
 
 wheel: release ## a wheel in build/dist that needs no compiler: CPython 3.10 and later
 	tools/wheel build/release build/dist --repair
@@ -48,27 +52,26 @@ bench-python: release ## what spans, wrapped modules, hooks and genscope.compat 
 	GENSCOPE_BIN=build/release/bin/genscope $$(tools/torch python) benchmarks/python/pipeline.py
 
 web: setup ## types, lint and unit tests of the web page; web/dist is what web/src builds to
-	tools/web check
+	@tools/phase "web checks" tools/web check
 
 web-e2e: setup # the page in Chromium, after `dev`
-	tools/web e2e
+	@tools/phase "web e2e" tools/web e2e
 
 bench-web: setup ## sizes and speed of the page, in Chromium
 	tools/web bench
 
 dev: setup ## build and test, the daily way
 	$(call build,dev)
-	ctest --preset dev
+	@tools/phase "test dev" tools/ctest dev
 
 asan: setup ## build and test under AddressSanitizer and UBSan
 	$(call build,asan)
-	ctest --preset asan
+	@tools/phase "test asan" tools/ctest asan
 
 # pymalloc would hide what is wrong with an object's memory; leaks of the interpreter are its own.
 # The quarantine is small because one test bounds the memory of the process, in which it counts.
 asan-python: setup ## the tests of the Python package with the extension under AddressSanitizer and UBSan
-	$(call build,asan,genscope_python)
-	$(call build,asan,genscope_cli)
+	$(call build,asan,genscope_python genscope_cli)
 	@set -e; for test in python/tests/*_test.py; do \
 	  case $$test in *wheel_test.py|*memory_test.py) continue;; esac; echo "== $$test"; \
 	  LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" PYTHONMALLOC=malloc \
@@ -78,7 +81,7 @@ asan-python: setup ## the tests of the Python package with the extension under A
 
 tsan: setup ## build and test under ThreadSanitizer
 	$(call build,tsan)
-	$(NO_ASLR) ctest --preset tsan
+	@tools/phase "test tsan" $(NO_ASLR) tools/ctest tsan
 
 release: ## build what users get
 	@tools/setup build
@@ -92,28 +95,24 @@ bench: setup release ## run every benchmark; JSON rows in build/release/bench/
 	  "$$program" --json "build/release/bench/$$(basename "$$program").json"; \
 	done
 
+bench-gate: setup ## is HEAD slower than the last tag (or BASE=REF)? Both built in build/gate and run in turns
+	tools/bench_gate $(BASE)
+
 fuzz: setup ## run each fuzzer FUZZ_SECONDS; new inputs and crashes in build/fuzz/
 	$(call build,fuzz)
-	@set -e; for program in build/fuzz/bin/*_fuzz; do \
-	  test -x "$$program" || { echo "no fuzzers yet"; break; }; \
-	  name=$$(basename "$$program" _fuzz); seeds=tests/fuzz/corpus/$$name; \
-	  found=build/fuzz/found/$$name; mkdir -p "$$found" build/fuzz/crashes; \
-	  test -d "$$seeds" || seeds=; \
-	  echo "== $$program"; \
-	  "$$program" -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 \
-	    -artifact_prefix=build/fuzz/crashes/$$name- "$$found" $$seeds; \
-	done
+	tools/fuzz $(FUZZ_SECONDS)
+
+fuzz-short: setup # each fuzzer for 20 s, part of `test`
+	$(call build,fuzz)
+	@tools/phase "fuzz, 20 s each" tools/fuzz 20
 
 format: ## rewrite our sources with clang-format
 	@tools/format
 
 check-fast: setup # the part of `check` that takes seconds
-	@tools/format --check
-	@tools/check_layers
-	@tools/check_docs
+	@tools/phase "format, layers, docs" sh -ec "tools/format --check; tools/check_layers; tools/house --check docs/img/modules.svg; tools/check_docs"
 
 check: check-fast ## format, layers, docs, clang-tidy
-	@test -f build/dev/build.ninja || cmake --preset dev
 	@tools/tidy
 
 docs: ## links resolve, code samples equal the files they come from

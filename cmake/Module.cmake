@@ -1,5 +1,21 @@
 # The functions with which every target of ours is made.
 
+# genscope_unity(<target>): compile its files joined, eight at a time. Most of a build is
+# headers, parsed anew for each file: joined, a clean build takes a third of the time, and a changed
+# file still rebuilds in seconds. Names in anonymous namespaces must differ within a module.
+# GENSCOPE_UNITY=OFF compiles each file alone: tools/tidy looks at those commands.
+function(genscope_unity target)
+  if(NOT GENSCOPE_UNITY)
+    return()
+  endif()
+  # The same batches in every preset: names that clash do so in the daily build.
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # g++ takes a joined file for a header, where a type with an anonymous member would be wrong.
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+  endif()
+endfunction()
+
 # genscope_defaults(<target>): C++20, position independent, our warnings.
 function(genscope_defaults target)
   target_compile_features(${target} PRIVATE cxx_std_20)
@@ -86,6 +102,7 @@ function(genscope_gtest target)
     target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)  # as above
   endif()
   genscope_gtest_headers(${target})
+  genscope_unity(${target})
   if(TARGET genscope_testing)
     target_link_libraries(${target} PRIVATE genscope_testing)
   endif()
@@ -123,6 +140,7 @@ function(genscope_module name)
     add_library(${library} OBJECT ${sources} ${headers})
     genscope_defaults(${library})
     genscope_internal_includes(${library})
+    genscope_unity(${library})
     if(NOT arg_TEST_ONLY)
       genscope_common_headers(${library})
     endif()

@@ -20,6 +20,8 @@ genscope_find(Threads)
 genscope_find(fmt)
 genscope_find(yaml-cpp)
 genscope_find(ZLIB)
+genscope_find(SQLite3)
+genscope_find(OpenSSL)
 genscope_find(nlohmann_json PRIVATE)
 genscope_find(Boost 1.74 PRIVATE)  # Asio and Beast: headers
 # zstd is linked by plain name, for not every system has a CMake package of it; xxhash is

@@ -44,7 +44,7 @@ int main() {
   options.target = {.low_seconds = 0.02, .high_seconds = 0.1};
   options.generation = {.model_name = "Qwen-Image", .num_steps = 20, .width = 1024, .height = 1024};
   auto facts = std::make_shared<genscope::Facts>();  // what only the program knows, for the advice
-  facts->set("fwd.per_step", 2.0);
+  facts->set("utilisation.forwards_per_step", 2.0);
   options.generation.facts = facts;
   options.on_early_warning = [](const genscope::EarlyWarning& w) {
     std::printf("step %d of %d: %s, %.2f s projected\n", int(w.step), int(w.steps),

@@ -1,4 +1,4 @@
-// A training loop under both monitors of document 004: epochs and batches, and named operations.
+// A training loop under both monitors of training: epochs and batches, and named operations.
 #include <genscope/monitor_config.h>
 #include <genscope/record.h>
 

@@ -46,7 +46,7 @@ double measure_run(std::size_t spans, int repetitions, double smaller, Table& ta
   Analysis analysis;
   const Cost analyzed = cost_of(repetitions, [&] { analysis = analyze(run); });
   Facts facts;
-  const Cost facts_cost = cost_of(repetitions, [&] { facts = facts_of(run, analysis); });
+  const Cost facts_cost = cost_of(repetitions, [&] { facts = facts_of(analysis); });
   std::size_t fired = 0;
   const Cost rules = cost_of(repetitions, [&] { fired = advise(facts).findings.size(); });
   const double whole = analyzed.seconds + facts_cost.seconds + rules.seconds;

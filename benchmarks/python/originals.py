@@ -19,7 +19,7 @@ NO_PSUTIL = "psutil is not installed"
 
 
 class Inferix:
-    """Document 002: one stack for all threads, wall clock, a dict of each stage, a list of all
+    """As Inferix profiles: one stack for all threads, wall clock, a dict of each stage, a list of all
     metadata; a diffusion step is kept as a row and again as an event."""
 
     def __init__(self, enabled):
@@ -82,7 +82,7 @@ class Operation:
 
 
 class Training:
-    """Document 004: the process's memory before and after, a record of each call; batches in a
+    """As training monitors do: the process's memory before and after, a record of each call; batches in a
     list."""
 
     def __init__(self, enabled=True, verbose_batches=5):
@@ -131,7 +131,7 @@ class Training:
 
 @dataclasses.dataclass
 class Metrics:
-    """As many fields as document 000's."""
+    """As many fields as a generation monitor's."""
     model_load_time: float = 0.0
     generation_time_per_step: float = 0.0
     total_generation_time: float = 0.0
@@ -157,7 +157,7 @@ class Metrics:
 
 
 class Generations:
-    """Document 000: the system's memory before and after, a record of each generation in a bounded
+    """As generation monitors do: the system's memory before and after, a record of each generation in a bounded
     history under a lock, steps in a list and in a bounded history. Without its log."""
 
     def __init__(self, target=5.0):

@@ -19,7 +19,7 @@ constexpr double kSecondsBar = 2, kBytesBar = 8e6;
 void measure_report(std::size_t spans, Table& table) {
   const genscope::Run run = pipeline_run(spans);
   const genscope::Analysis analysis = genscope::analyze(run);
-  const genscope::Advice advice = genscope::advise(genscope::facts_of(run, analysis));
+  const genscope::Advice advice = genscope::advise(genscope::facts_of(analysis));
   std::vector<double> seconds;
   double bytes = 0;
   for (int i = 0; i < 5; ++i) {

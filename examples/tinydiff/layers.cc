@@ -13,7 +13,7 @@ constexpr Index kRowTile = 128;
 constexpr Index kColTile = 128;
 // Values per tile of an operation that reads each value once.
 constexpr Index kElementwiseTile = 16384;
-constexpr float kEpsilon = 1e-5F;
+constexpr float kNormEpsilon = 1e-5F;
 
 // Runs `body(first, last)` over ranges of rows of about kElementwiseTile values.
 template <typename Body>
@@ -79,7 +79,7 @@ Tensor layer_norm(Pool& pool, const Tensor& x, const float* scale, const float* 
       const double mean = sum / static_cast<double>(cols);
       const double variance = std::max(0.0, squares / static_cast<double>(cols) - mean * mean);
       const auto center = static_cast<float>(mean);
-      const auto inverse = static_cast<float>(1.0 / std::sqrt(variance + kEpsilon));
+      const auto inverse = static_cast<float>(1.0 / std::sqrt(variance + kNormEpsilon));
       for (Index c = 0; c < cols; ++c) out[c] = (in[c] - center) * inverse * scale[c] + shift[c];
     }
   });
@@ -100,7 +100,8 @@ void rms_norm_heads(Pool& pool, Tensor& x, Index first, Index count, Index head_
       for (Index head = 0; head < count; head += head_size) {
         float squares = 0.0F;
         for (Index c = 0; c < head_size; ++c) squares += values[head + c] * values[head + c];
-        const float inverse = 1.0F / std::sqrt(squares / static_cast<float>(head_size) + kEpsilon);
+        const float inverse =
+            1.0F / std::sqrt(squares / static_cast<float>(head_size) + kNormEpsilon);
         for (Index c = 0; c < head_size; ++c) values[head + c] *= inverse;
       }
     }

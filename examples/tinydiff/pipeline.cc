@@ -44,13 +44,24 @@ Pipeline::Pipeline(const Options& options, Spoil spoil)
   say_config();
 }
 
+std::shared_ptr<const Pipeline::Model> Pipeline::load_model(const std::string& arch) {
+  const genscope::Load span{"load_model", {{"file", kWeightsName}}};
+  return std::make_shared<const Model>(arch);
+}
+
+Pipeline::Pipeline(const Options& options, std::shared_ptr<const Model> model)
+    : options_(options),
+      pool_(options.threads),
+      model_(std::move(model)),
+      scheduler_(make_scheduler(options.arch, options.steps)) {}
+
 Pipeline::~Pipeline() = default;
 
 std::int64_t Pipeline::parameters() const { return model_->source.parameters(); }
 
 void Pipeline::load() {
   const genscope::Load span{"load_model", {{"file", kWeightsName}}};
-  const auto make = [this] { model_ = std::make_unique<Model>(options_.arch); };
+  const auto make = [this] { model_ = std::make_shared<const Model>(options_.arch); };
   make();
   spoil(Joint::load, 0, make);
 }
@@ -157,26 +168,41 @@ RgbImage Pipeline::decode(const Images& latents, Index picture) {
 
 void Pipeline::denoise(Latents& latents, Index first_frame) {
   GENSCOPE_STAGE("denoising", GENSCOPE_ARG("steps", options_.steps));
-  for (int i = 0; i < scheduler_->steps(); ++i) {
-    const double noise_level = scheduler_->noise_level(i);
-    const genscope::Step step{i, {{"noise_level", noise_level}}};
-    step_ = i;
-    spoil(Joint::step, i, [] {});
-    if (options_.ranks > 1) get_input(i);
-    const Tensor clean = predict(latents, noise_level, first_frame);
-    {
-      GENSCOPE_STAGE("scheduler_step");
-      scheduler_->step(i, clean, latents.images.data);
-      spoil(Joint::scheduler, i, [] {});
-    }
-    genscope::counter("latent_rms", root_mean_square(latents.images.data));
-    if (options_.preview) {
-      GENSCOPE_STAGE("preview");
-      model_->vae.decode(pool_, latents.images, 0);
-    }
-    meet();
-  }
+  for (int i = 0; i < scheduler_->steps(); ++i) denoise_step(i, latents, first_frame);
 }
+
+void Pipeline::denoise_step(int i, Latents& latents, Index first_frame) {
+  const double noise_level = scheduler_->noise_level(i);
+  const genscope::Step step{i, {{"noise_level", noise_level}}};
+  step_ = i;
+  spoil(Joint::step, i, [] {});
+  if (options_.ranks > 1) get_input(i);
+  const Tensor clean = predict(latents, noise_level, first_frame);
+  {
+    GENSCOPE_STAGE("scheduler_step");
+    scheduler_->step(i, clean, latents.images.data);
+    spoil(Joint::scheduler, i, [] {});
+  }
+  genscope::counter("latent_rms", root_mean_square(latents.images.data));
+  if (options_.preview) {
+    GENSCOPE_STAGE("preview");
+    model_->vae.decode(pool_, latents.images, 0);
+  }
+  meet();
+}
+
+void Pipeline::begin_picture() {
+  encode_prompts();
+  picture_ = prepare_latents(0, 1);
+  step_ = -1;
+}
+
+bool Pipeline::step_picture() {
+  denoise_step(static_cast<int>(step_) + 1, picture_, 0);
+  return step_ + 1 < scheduler_->steps();
+}
+
+RgbImage Pipeline::end_picture() { return decode(picture_.images, 0); }
 
 // A rank's share of the data of a step.
 void Pipeline::get_input(Index step) {

@@ -12,7 +12,7 @@ namespace tinydiff {
 namespace {
 
 constexpr int kSpecialTokens = 3;
-constexpr Index kHeads = 4;
+constexpr Index kTextHeads = 4;
 constexpr int kLayers = 4;
 
 int hashed_id(std::string_view piece, bool continues_word) {
@@ -80,7 +80,7 @@ EncodedText TextEncoder::encode(Pool& pool, const std::vector<int>& ids) const {
     Tensor normed = layer_norm(pool, layer.norm_attention, x);
     const Tensor mixed =
         attention(pool, linear(pool, layer.query, normed), linear(pool, layer.key, normed),
-                  linear(pool, layer.value, normed), 1, kHeads);
+                  linear(pool, layer.value, normed), 1, kTextHeads);
     add_gated(pool, x, nullptr, linear(pool, layer.out, mixed));
     normed = layer_norm(pool, layer.norm_mlp, x);
     Tensor hidden = linear(pool, layer.up, normed);

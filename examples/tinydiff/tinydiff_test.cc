@@ -19,6 +19,8 @@
 #include "scheduler.h"
 #include "text_encoder.h"
 
+#include <genscope/optimize/step_batch.h>
+
 namespace tinydiff {
 namespace {
 
@@ -508,6 +510,66 @@ TEST_P(PipelineOf, DeliversEveryFrameOnceWithContrast) {
 
 INSTANTIATE_TEST_SUITE_P(Tinydiff, PipelineOf, testing::Values("mmdit", "unet"),
                          [](const auto& parameter) { return std::string(parameter.param); });
+
+// --- many pictures, a step at a time -------------------------------------------------------------
+
+// Requests that join loops under way, at different steps, make the bytes that each makes alone.
+TEST(Steps, PicturesThatShareStepsHaveTheBytesOfEachAlone) {
+  using namespace genscope::optimize;
+  struct Asked {
+    std::uint64_t seed = 0;
+    int steps = 0;
+  };
+  struct Making {
+    Pipeline pipeline;
+    int left = 0;
+  };
+  const auto options_of = [](const Asked& asked) {
+    Options options;
+    options.arch = "mmdit";
+    options.width = options.height = 32;
+    options.seed = asked.seed;
+    options.steps = asked.steps;
+    return options;
+  };
+  const auto weights = Pipeline::load_model("mmdit");
+  Pool pool(2);
+  std::size_t largest = 0;
+  StepBatcher<Asked, Making, std::string> batcher(
+      {.begin = [&](Asked& asked) -> Tried<std::unique_ptr<Making>> {
+         auto making =
+             std::unique_ptr<Making>(new Making{Pipeline(options_of(asked), weights), asked.steps});
+         making->pipeline.begin_picture();
+         return making;
+       },
+       .step = [&](std::span<Making* const> all) -> std::optional<Failed> {
+         largest = std::max(largest, all.size());
+         pool.run(static_cast<Index>(all.size()), [&](Tiles& tiles) {
+           for (Index i = tiles.take(); i >= 0; i = tiles.take()) {
+             Making& one = *all[static_cast<std::size_t>(i)];
+             one.pipeline.step_picture();
+             --one.left;
+           }
+         });
+         return std::nullopt;
+       },
+       .left = [](const Making& one) { return static_cast<std::size_t>(one.left); },
+       .finish = [](Making& one) -> Tried<std::string> {
+         return encode_png(one.pipeline.end_picture());
+       }},
+      {.most = 3, .least_gain = 0});
+  std::vector<std::future<Tried<std::string>>> answers;
+  for (int i = 0; i < 6; ++i)
+    answers.push_back(batcher.submit("32", {static_cast<std::uint64_t>(i), 2 + i % 3}));
+  for (int i = 0; i < 6; ++i) {
+    std::string alone;
+    Options options = options_of({static_cast<std::uint64_t>(i), 2 + i % 3});
+    Pipeline(options).generate(
+        [&](Index, Index, const RgbImage& image) { alone = encode_png(image); });
+    EXPECT_TRUE(answers[static_cast<std::size_t>(i)].get().value() == alone) << i;
+  }
+  EXPECT_GT(largest, 1u);
+}
 
 }  // namespace
 }  // namespace tinydiff

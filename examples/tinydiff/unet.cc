@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<Index, 3> kChannels = {128, 256, 384};  // by level, finest first
 constexpr int kBlocksPerLevel = 2;
 constexpr Index kGroups = 8;
-constexpr Index kHeads = 6;
+constexpr Index kUnetHeads = 6;
 constexpr Index kTimeWidth = 256;
 
 }  // namespace
@@ -90,7 +90,7 @@ void UNet::run(Pool& pool, const CrossAttention& block, Images& x, const Encoded
   const Tensor query = linear(pool, block.query, layer_norm(pool, block.norm_attention, x.data));
   const Tensor key = linear(pool, block.key, text.tokens).replicate(x.count, 1);
   const Tensor value = linear(pool, block.value, text.tokens).replicate(x.count, 1);
-  const Tensor mixed = attention(pool, query, key, value, x.count, kHeads);
+  const Tensor mixed = attention(pool, query, key, value, x.count, kUnetHeads);
   add_gated(pool, x.data, nullptr, linear(pool, block.out, mixed));
   Tensor hidden = linear(pool, block.up, layer_norm(pool, block.norm_mlp, x.data));
   gelu(pool, hidden);

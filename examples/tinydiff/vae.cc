@@ -11,29 +11,29 @@
 namespace tinydiff {
 namespace {
 
-constexpr std::array<Index, 4> kChannels = {128, 96, 64, 40};  // by resolution, coarsest first
-constexpr Index kGroups = 8;
+constexpr std::array<Index, 4> kVaeChannels = {128, 96, 64, 40};  // by resolution, coarsest first
+constexpr Index kVaeGroups = 8;
 constexpr float kContrast = 1.3F;
 
 }  // namespace
 
 VaeDecoder::ResBlock::ResBlock(WeightSource& source, Index channels)
-    : norm_in(source, channels, kGroups),
+    : norm_in(source, channels, kVaeGroups),
       conv_in(source, channels, channels, 3),
-      norm_out(source, channels, kGroups),
+      norm_out(source, channels, kVaeGroups),
       conv_out(source, channels, channels, 3) {}
 
 VaeDecoder::Level::Level(WeightSource& source, Index in, Index out)
     : widen(source, in, out, 3), block(source, out) {}
 
 VaeDecoder::VaeDecoder(WeightSource& source)
-    : conv_in_(source, kLatentChannels, kChannels[0], 3),
-      middle_(source, kChannels[0]),
-      norm_out_(source, kChannels.back(), kGroups),
-      conv_out_(source, kChannels.back(), 3, 3),
+    : conv_in_(source, kLatentChannels, kVaeChannels[0], 3),
+      middle_(source, kVaeChannels[0]),
+      norm_out_(source, kVaeChannels.back(), kVaeGroups),
+      conv_out_(source, kVaeChannels.back(), 3, 3),
       tone_(source, 3, 3) {
-  for (std::size_t i = 1; i < kChannels.size(); ++i) {
-    levels_.emplace_back(source, kChannels[i - 1], kChannels[i]);
+  for (std::size_t i = 1; i < kVaeChannels.size(); ++i) {
+    levels_.emplace_back(source, kVaeChannels[i - 1], kVaeChannels[i]);
   }
 }
 

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -19,8 +21,8 @@
 
 namespace genscope {
 
-// Something that is known of a run: "step.first" = 9.8, "set.offload" = "sequential".
-using FactValue = std::variant<double, bool, std::string>;
+// Something that is known of a run: "steps.first_ratio" = 9.8, "set.offload" = "sequential".
+using FactValue = SettingValue;
 
 class Facts {
  public:
@@ -57,6 +59,13 @@ struct Rule {
   RuleConfidence confidence = RuleConfidence::medium;
   std::string citation;
   bool silenced = false;
+  // What the advice speeds up, a key of stage_groups.exclusive_share[]: it cannot gain more than
+  // that share of the time. Empty: the whole run.
+  std::string stage;
+  std::string hurts;                   // what it may cost: memory, quality, a slow first call
+  std::vector<std::string> conflicts;  // rules whose patch does not go with this one's
+  // The advice as a patch, by program (patch_targets()): lines of Python over `pipe`, or flags.
+  std::map<std::string, std::string> apply;
 };
 
 struct Finding {
@@ -77,8 +86,8 @@ struct Advice {
   std::vector<std::string> silenced;  // rules that a file switched off
 };
 
-// What is known of a run. Linear in its spans and readings.
-Facts facts_of(const Run& run, const Analysis& analysis);
+// What is known of a run: each fact is a field of its Analysis (docs/rules.md). Measures nothing.
+Facts facts_of(const Analysis& analysis);
 
 // The rules that ship with genscope, parsed and checked once.
 const std::vector<Rule>& built_in_rules();
@@ -90,5 +99,41 @@ Result<std::vector<Rule>> parse_rules(std::string_view yaml, std::string_view fi
 // Every rule over the facts; linear in the rules. Rules are checked when they are loaded; one made
 // by hand whose condition is malformed abstains and says why.
 Advice advise(const Facts& facts, const std::vector<Rule>& rules = built_in_rules());
+
+// ---- from findings to settings
+
+// What was measured of a rule's patch on this machine (`genscope bench ab --verifies RULE`).
+struct SettingEvidence {
+  std::string rule;
+  std::string verdict;  // improved, regressed, unchanged, inconclusive, ..., or lower_quality
+  // Time with the setting over time without; absent where nothing was judged.
+  std::optional<double> ratio, ratio_low, ratio_high;
+  std::string result;  // its id: `genscope bench report ID`
+};
+
+struct PatchStep {
+  Finding finding;
+  std::string lines;  // of the target: Python over `pipe` and `call`, or flags
+  // Elsewhere, as a share of the run's time, never more than the share of the rule's stage; 0, 0:
+  // not known.
+  double gain_low = 0, gain_high = 0;
+  std::optional<double> stage_share;
+  std::optional<SettingEvidence> measured;
+};
+
+struct SettingsPatch {
+  std::string target;
+  std::vector<PatchStep> steps;                               // best first
+  std::vector<std::pair<std::string, std::string>> left_out;  // rule, why
+};
+
+// diffusers, comfyui, sdcpp.
+std::span<const std::string_view> patch_targets() noexcept;
+
+// The findings that can be carried out in the target's settings and go together. What was measured
+// here comes before what was seen elsewhere: a setting that did not help here is left out, one that
+// did goes first. Then the worst finding, then the largest gain. Quadratic in the findings.
+SettingsPatch settings_patch(const Advice& advice, const Facts& facts, std::string_view target,
+                             std::span<const SettingEvidence> measured = {});
 
 }  // namespace genscope

@@ -4,8 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include <genscope/generation.h>
@@ -15,7 +19,13 @@
 
 namespace genscope {
 
-// All spans of one name and kind, over all threads and processes.
+// Rows that a table of an Analysis has at most of one kind, beside the row kOthers that sums up the
+// others: a program that makes a new name for each request must not make a report without end.
+inline constexpr std::size_t kMaxNamedRows = 1000;
+inline constexpr std::string_view kOthers = "others";
+
+// All spans of one name and kind, over all threads and processes. Of more than kMaxNamedRows names
+// of one kind those with the most self time have a row.
 struct StageRow {
   std::string name;
   SpanKind kind = SpanKind::none;
@@ -44,6 +54,34 @@ struct StageRow {
   // Of all devices while these spans ran; absent without energy readings, for kinds that are too
   // many and short, and for rows shorter than three readings. Rows that overlap share it.
   std::optional<double> energy_joules;
+  std::uint64_t folded = 0;  // not 0: the row kOthers of its kind, for so many names
+};
+
+// All stages and loads that do one thing, whatever programs call it: load, text_encode, vae_encode,
+// denoise, vae_decode, post, save, or a stage's own name where it is none of these. What a stage
+// spends in steps, layers and other spans is its own, what it spends in another stage is not, so
+// that these shares add up.
+struct StageGroup {
+  std::string name;
+  std::uint64_t count = 0;
+  std::int64_t exclusive_ns = 0;
+  double exclusive_share = 0;         // of the wall time of the processes that have stages
+  std::optional<double> first_ratio;  // first call over the median of the later ones, of 3 or more
+};
+
+// What a program says of itself (docs/analysis.md): the arguments of its sessions and of the events
+// `config` and `environment`.
+using SettingValue = std::variant<double, bool, std::string>;
+using Settings = std::map<std::string, SettingValue, std::less<>>;
+struct SettingUse {
+  SettingValue value;
+  std::uint64_t requests = 0;
+};
+// A key of which at least two values had requests; those values, in the order in which they were
+// told.
+struct MixedSetting {
+  std::string key;
+  std::vector<SettingUse> values;
 };
 
 // A thread or named track that recorded or lost something.
@@ -58,13 +96,15 @@ struct TrackRow {
   std::uint64_t lost_spans = 0, lost_records = 0;
 };
 
-// A counter of one name, over all processes, in order of time.
+// A counter of one name, over all processes, in order of time. Of more than kMaxNamedRows those
+// with the most values have a row.
 struct CounterRow {
   std::string name;
   std::uint64_t count = 0;
   std::uint64_t not_finite = 0;       // of these: NaN or infinite, left out of the next line
   double min = 0, max = 0, mean = 0;  // 0 when no value is finite
   double first = 0, last = 0;         // as recorded
+  std::uint64_t folded = 0;  // not 0: the row kOthers, for so many names; first and last are 0
 };
 
 struct RecorderSummary {
@@ -73,6 +113,7 @@ struct RecorderSummary {
   std::uint64_t threads = 0;  // of the tracks, those that are threads
   std::uint64_t bytes = 0;
   std::optional<std::int64_t> probe_cpu_ns;  // of the samplers' threads
+  std::vector<std::string> stopped;          // why recording ended early, each reason once
 };
 
 // What genscope hooked into by itself, or could not (docs/python.md).
@@ -89,13 +130,20 @@ struct Analysis {
   // Per trace: add it to a time of that trace to have it on the first process's scale. 0 within
   // one boot, whose processes share a clock; else the difference of their Unix clocks.
   std::vector<std::int64_t> clock_offset_ns;
-  // By kind in the order of SpanKind (none last), then by total_ns, largest first, then by name.
+  // By kind in the order of SpanKind (none last), then by total_ns, largest first, then by name;
+  // the row kOthers is the last of its kind.
   std::vector<StageRow> stages;
+  std::vector<StageGroup> stage_groups;  // largest share first; at most kMaxNamedRows
+  // Of several values of a setting that under which most requests began.
+  Settings settings;
+  std::vector<MixedSetting> settings_that_differ;  // by key: `settings` is not all of the truth
   StepSummary steps;
   DiffusionSummary diffusion;
   TrainingSummary training;
   RequestSummary requests;
   MultimodalSummary multimodal;
+  LoadSummary loads;
+  RankSummary ranks;
   std::vector<Bottleneck> bottlenecks;  // largest share first
   std::optional<StreamingSummary> streaming;
   std::vector<LayerRow> layers;  // largest total first
@@ -103,7 +151,7 @@ struct Analysis {
   std::optional<MemoryEvents> memory_events;
   std::vector<ModelRow> models;  // as the program named them
   std::vector<TrackRow> tracks;
-  std::vector<CounterRow> counters;  // the user's, by name
+  std::vector<CounterRow> counters;  // the user's, by name; kOthers last
   Telemetry telemetry;               // what probes sampled
   Resources resources;               // of stages and steps, from telemetry and device spans
   RecorderSummary recorder;

@@ -55,13 +55,14 @@ struct Config {
   std::string output_dir;      // of run directories; empty: $GENSCOPE_OUT, else ./genscope-runs
   std::uint64_t max_data_points = 10'000;  // of one series in samples.csv, 1 to 10 million
   std::vector<std::pair<std::string, std::string>> session_tags;  // as written; at most 64
+  bool keep_args = false;  // command lines as they are; else what looks like a secret is `***`
 
   // --- which marks of the program are recorded
   bool profile_inference_steps = true;  // spans of kind step
   bool profile_vae_decode = true;       // the stages vae_decode and vae_decoding
   bool profile_text_encoding = true;    // the stages text_encode and text_encoding
 
-  // --- not in document 002
+  // --- not in the configuration of Inferix
   std::vector<std::string> probes;  // by name; empty: what the switches above ask for
   double budget = 0.001;            // share of one core for all probes together; above 0, up to 1
 };

@@ -1,4 +1,4 @@
-// EpochPerformanceMonitor: the batches and epochs of a training loop (document 004).
+// EpochPerformanceMonitor: the batches and epochs of a training loop.
 //
 //   genscope::EpochPerformanceMonitor monitor;
 //   for (int epoch = 0; epoch < epochs; ++epoch) {
@@ -70,12 +70,12 @@ struct EpochFigures {
   std::optional<double> gpu_peak_mb;
 };
 
-// Over the whole run. Times are seconds. The first eight are document 004's keys: all batches of
-// all epochs, warm-up included. Absent: nothing to tell it from.
+// Over the whole run. Times are seconds. The first eight are the keys that training scripts know:
+// all batches of all epochs, warm-up included. Absent: nothing to tell it from.
 struct EpochStatistics {
-  static constexpr double kVarianceRatio = 2.0;     // document 004
+  static constexpr double kVarianceRatio = 2.0;     // above it users take batches for uneven
   static constexpr double kOutlierRatio = 2.5;      // as StepSummary::kOutlierRatio
-  static constexpr double kDataLoadingShare = 0.3;  // document 004
+  static constexpr double kDataLoadingShare = 0.3;  // above it the loader is worth a look
   static constexpr std::size_t kMaxOutliers = 100;
 
   std::optional<double> total_epoch_time, avg_epoch_time;  // of the epochs that ended
@@ -101,7 +101,7 @@ struct EpochStatistics {
   std::vector<SlowBatch> outliers;   // the kMaxOutliers slowest, in the order of time
   std::vector<EpochFigures> epochs;  // the newest max_epochs, in the order of time
 
-  // One JSON object with these names; `{}` before the first batch, as in document 004. Absent
+  // One JSON object with these names; `{}` before the first batch. Absent
   // figures are null.
   std::string to_json() const;
 };

@@ -30,7 +30,7 @@ struct StepOutlier {
 struct StepSummary {
   // Longer than this times the median of the steady steps: an outlier.
   static constexpr double kOutlierRatio = 2.5;
-  // Longest over shortest steady step above this: high variance (document 004).
+  // Longest over shortest steady step above this: high variance.
   static constexpr double kVarianceRatio = 2.0;
   // A leading step longer than this times the median of its loop's later steps: warm-up.
   static constexpr double kWarmupRatio = 1.5;
@@ -62,6 +62,19 @@ struct StepSummary {
   bool high_variance = false;
   std::uint64_t outlier_count = 0;
   std::vector<StepOutlier> outliers;  // the worst 100, in the order of time
+
+  // The next figures are of the process that has most steps. The first five compare with the steady
+  // median, and are absent under kMinSteady.
+  static constexpr double kShortRatio = 0.5;
+  std::optional<double> second_ratio;             // of its second step
+  std::optional<double> jump_ratio;               // largest lasting rise among its steady steps
+  std::optional<std::uint64_t> slow_count;        // outliers, warm-up and failed steps included
+  std::optional<std::uint64_t> slow_inner_count;  // of these: neither its first step nor its last
+  std::optional<std::uint64_t> short_count;       // below kShortRatio: skipped by a cache
+  bool slow_first = false;                        // its first step is one of slow_count
+  std::optional<double> scheduler_share, hook_share;  // of its steps, by the spans in them
+  std::optional<std::uint64_t> shape_changes;         // of its forwards' argument `shape`
+  std::optional<std::uint64_t> slow_at_shape_count;   // of these: in a step of slow_count
 };
 
 // Video and diffusion. Frames are counted once per block, however many steps made it. Rates are
@@ -103,22 +116,23 @@ struct TrainingSummary {
   bool high_variance = false;              // above StepSummary::kVarianceRatio
   std::optional<double> input_wait_share;  // of the batches and the waits between them
   std::optional<double> encode_share;      // of the batches: in encoders and the VAE
+  bool trains = false;  // an epoch, a loss or a step of an optimizer was recorded
 };
 
 // A stage, or a layer, that takes much of the run's time, by self time: shares add up.
 struct Bottleneck {
   std::string name;
   SpanKind kind = SpanKind::stage;
-  double share = 0;
+  double self_share = 0;
   // "over 50% (bottleneck)", "over 30%", "over 20% (consider)", or "over 30% of the layers' time":
   // of a layer that was told as events, the share is of the layers' time.
   std::string threshold;
 };
-inline constexpr double kBottleneckShare = 0.5;  // document 004
-inline constexpr double kConsiderShare = 0.2;    // document 004
-inline constexpr double kStageHeavyShare = 0.3;  // document 002, stages and layers
+inline constexpr double kBottleneckShare = 0.5;  // a half: nothing else can matter more
+inline constexpr double kConsiderShare = 0.2;    // worth a look
+inline constexpr double kStageHeavyShare = 0.3;  // what Inferix calls heavy, stages and layers
 
-// Document 002's recorders: streaming, layers, caches, memory events, models.
+// What Inferix records: streaming, layers, caches, memory events, models.
 struct StreamingSummary {
   std::uint64_t events = 0, frames_sent = 0, frames_dropped = 0;
   std::optional<double> drop_ratio;  // dropped / (sent + dropped)
@@ -133,6 +147,7 @@ struct LayerRow {
   double mean_ns = 0;
   double share = 0;  // of all layers' time; a layer inside another adds nothing to that
   std::optional<double> parameters;
+  std::uint64_t folded = 0;  // not 0: the row kOthers (analyze.h), for so many layers
 };
 struct CacheSummary {
   std::uint64_t hits = 0, misses = 0, evictions = 0;
@@ -149,7 +164,7 @@ struct ModelRow {
   double parameters = 0;
 };
 
-// Document 001: where a multimodal request spends its time.
+// Where a multimodal request spends its time.
 struct MultimodalSummary {
   std::uint64_t text_calls = 0, image_calls = 0;
   std::optional<double> text_ms_mean, image_ms_mean;  // per call that had the part
@@ -168,6 +183,28 @@ struct RequestSummary {
   // one, a session that does not say is not counted.
   std::optional<std::uint64_t> images;
   std::optional<std::int64_t> p50_ns, p95_ns, max_ns;  // of those that did not fail
+  // Against the setting `target_seconds`, where the program names one.
+  std::optional<double> target_ratio;      // p50_ns over it
+  std::optional<double> target_met_share;  // of all; a failed one did not
+};
+
+// Work that was done before in the same process, and how quick loading is.
+struct LoadSummary {
+  std::optional<double> bytes_per_second;       // of the loads that say their `bytes`
+  std::optional<std::uint64_t> repeats;         // loads of a `file` that had been loaded
+  std::optional<std::uint64_t> prompt_repeats;  // encodings of a `prompt` that had been encoded
+};
+
+// A run whose processes are ranks: who waits for whom. Of each rank its process with most spans.
+struct RankSummary {
+  std::uint64_t count = 0;  // 0: no process says its rank
+  // In collectives, as shares of the rank's time; absent where fewer than two ranks mark them.
+  std::optional<double> wait_p50_share, wait_min_share;
+  std::optional<int> straggler;            // the rank that waits least
+  std::optional<double> input_wait_ratio;  // longest wait for input over the median rank's
+  std::optional<int> input_slowest;        // whose that is
+  std::optional<double> step_ratio;        // longest median step over the median rank's
+  std::optional<int> step_slowest;         // whose that is
 };
 
 }  // namespace genscope

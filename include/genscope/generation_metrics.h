@@ -1,8 +1,9 @@
 // What a GenerationMonitor knows of one generation, of the last ones, and of two compared. Part of
 // generation_monitor.h, which includes this. Data and pure functions; any thread.
 //
-// The fields of document 000 keep its names: there times are in seconds and memory is in 10^9
-// bytes. What was not measured is absent: `gpu_absent` says why the figures of the GPU are.
+// The fields that other generation monitors have keep their names: there times are in seconds and
+// memory is in 10^9 bytes. What was not measured is absent: `gpu_absent` says why the figures of
+// the GPU are.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,7 @@ double performance_score(double total_seconds, double target_seconds) noexcept;
 TargetStatus target_status(double total_seconds, double target_seconds) noexcept;
 
 struct GenerationMetrics {
-  // --- document 000
+  // --- as other generation monitors have them
   std::optional<double> model_load_time;           // of the last load before this generation
   std::optional<double> generation_time_per_step;  // mean of its steps, else total / steps asked
   double total_generation_time = 0;
@@ -103,7 +104,7 @@ struct GenerationSummary {
   std::optional<ScoreTrend> score_trend;        // from five generations on
   TimeFigures step_time;                        // of the last steps, of all generations
 };
-// With document 000's keys and ours.
+// With their keys and ours.
 std::string to_json(const GenerationSummary& summary);
 
 // One generation against an earlier one. A percentage or factor that would divide by zero, or of a
@@ -123,7 +124,7 @@ GenerationComparison compare_generations(const GenerationMetrics& before,
                                          const GenerationMetrics& after);
 std::string to_json(const GenerationComparison& comparison);
 
-// Document 000's lines, without its pictograms; names are made safe for a terminal.
+// The lines that generation monitors print, without pictograms; names are made safe for a terminal.
 std::string to_text(const GenerationMetrics& metrics);
 
 // What export_metrics_to_json() writes.
@@ -133,7 +134,7 @@ struct GenerationExport {
   std::vector<double> step_times;          // seconds, oldest first
 };
 std::string to_json(const GenerationMetrics& metrics);
-// Reads it back, and files of document 000's own implementation, which have no history.
+// Reads it back, and files of older generation monitors, which have no history.
 Result<GenerationExport> parse_generation_metrics(std::string_view json,
                                                   std::string_view file_name);
 Result<GenerationExport> load_generation_metrics(const std::string& path);  // at most 64 MiB

@@ -125,10 +125,11 @@ class Generation {
   std::uint64_t id() const noexcept;  // 0 once it has ended
   bool running() const noexcept { return state_ != nullptr; }
 
+  // Empty (id 0) for one that has ended, and without memory for them.
   GenerationMetrics end();
   GenerationMetrics fail(std::string_view reason);
 
-  // Document 000's names.
+  // The names of older generation monitors.
   void start_step_timing() noexcept { begin_step(); }
   std::optional<double> end_step_timing() noexcept { return end_step(); }
 
@@ -137,6 +138,7 @@ class Generation {
   Generation(std::shared_ptr<monitor::GenerationHub> hub,
              std::unique_ptr<monitor::GenerationState> state) noexcept;
   GenerationMetrics finish(bool failed, std::string_view reason);
+  GenerationMetrics finish_or_throw(bool failed, std::string_view reason);
 
   std::shared_ptr<monitor::GenerationHub> hub_;
   std::unique_ptr<monitor::GenerationState> state_;
@@ -237,8 +239,8 @@ class GenerationMonitor {
   // Figures of the program's own, as counters of the run.
   void log_performance_metrics(const std::vector<std::pair<std::string, double>>& values);
 
-  // Document 000's way: a generation of the calling thread. end_timing() gives its seconds, and
-  // nothing if this thread has started none; steps are of its innermost generation of any form.
+  // The way of older monitors: a generation of the calling thread. end_timing() gives its seconds,
+  // and nothing if this thread has started none; steps are of its innermost generation of any form.
   void start_timing();
   std::optional<double> end_timing();
   void start_step_timing() noexcept;
@@ -247,10 +249,11 @@ class GenerationMonitor {
   const GenerationTarget& target() const noexcept;
 
  private:
+  Generation begin(const GenerationSettings& settings, bool scoped);
   std::shared_ptr<monitor::GenerationHub> hub_;
 };
 
-// Document 000's helpers.
+// Helpers of older generation monitors.
 GenerationMonitor create_mmdit_performance_monitor(double target_time = 5.0);
 ScopedGeneration monitor_generation_performance(
     std::string_view model_name = "", double target_time = 5.0,

@@ -1,9 +1,9 @@
-// Settings of the training monitors in YAML, with document 004's names:
+// Settings of the training monitors in YAML, with the names that training scripts use:
 //
 //   trainer_params:
 //     enable_memory_monitoring: true
 //     memory_monitor_batches: 5
-//   profiling:                        # document 002's, as in config.h
+//   profiling:                        # as in config.h
 //     gpu_monitor_interval: 0.5
 //
 //   const auto config = genscope::load_monitor_config("trainer.yaml");
@@ -36,7 +36,7 @@ struct MonitorConfig {
   std::optional<std::uint64_t> num_workers;  // 0 to 100,000
   std::optional<std::uint64_t> epochs;       // 1 to 1,000,000,000
 
-  // --- not in document 004
+  // --- ours
   std::uint64_t device = 0;             // GPU, 0 to 1023
   std::uint64_t warmup_batches = 1;     // kept out of the steady figures; to 1,000,000
   std::uint64_t max_records = 100'000;  // PerformanceMonitorOptions::max_records; to 100,000,000

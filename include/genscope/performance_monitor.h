@@ -1,4 +1,4 @@
-// PerformanceMonitor: time and memory of named operations (document 004).
+// PerformanceMonitor: time and memory of named operations.
 //
 //   genscope::PerformanceMonitor monitor;
 //   { auto op = monitor.track("data loading"); load(); }
@@ -84,7 +84,7 @@ struct OperationStatistics {
 };
 
 enum class SummaryStyle : std::uint8_t {
-  document,  // the tables of document 004
+  document,  // the tables of older training monitors
   full,      // one row per operation with self time, share, percentiles and verdict
 };
 
@@ -150,8 +150,8 @@ class PerformanceMonitor {
   std::string summary(bool show_aggregate = true,
                       SummaryStyle style = SummaryStyle::document) const;
 
-  // A line per entry of get_metrics(): operation,time,cpu_mb,gpu_mb as in document 004, then more.
-  // What was not measured is empty.
+  // A line per entry of get_metrics(): operation,time,cpu_mb,gpu_mb as older monitors write it,
+  // then more. What was not measured is empty.
   std::string to_csv() const;
   // `genscope.operations/1`, docs/training.md: metrics and statistics; not measured is null.
   std::string to_json() const;
@@ -189,7 +189,7 @@ class TrackedOperation {
 [[nodiscard]] TrackedOperation track_performance(std::string_view operation,
                                                  TrackOptions options = {});
 
-// `function`, tracked and printed at each call (document 004's decorator).
+// `function`, tracked and printed at each call (the decorator of older monitors).
 template <class Function>
 auto monitor_performance(std::string operation, Function function, TrackOptions options = {}) {
   return [operation = std::move(operation), function = std::move(function),

@@ -22,7 +22,7 @@ struct PipelineSetting {
   std::string key;     // as the pipeline's argument or method is called: "true_cfg_scale"
   std::string value;   // "4.0", "bfloat16", "none"
   std::string reason;  // one sentence
-  std::string source;  // "rule ATT-PROC (document 000)", "cost model: ..."
+  std::string source;  // "rule ATT-PROC", "cost model: ..."
 };
 
 // Advice that used to be right, or never was.
@@ -58,7 +58,7 @@ Result<PipelineSettings> recommend_settings(std::string_view architecture, std::
 Result<PipelineSettings> recommend_settings(std::string_view architecture, const Hardware* gpu,
                                             std::string_view model);
 
-// Document 000's PipelineOptimizer call: what the architecture alone tells.
+// The call of older pipeline optimizers: what the architecture alone tells.
 PipelineSettings configure_generation_settings(std::string_view architecture);
 
 }  // namespace genscope

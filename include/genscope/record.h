@@ -103,7 +103,8 @@ struct SessionOptions {
   std::string out;
   // The run directory itself, made if missing. Empty: $GENSCOPE_RUN_DIR, else a new one in `out`.
   std::string run_dir;
-  // Memory for spans on their way to the file, rounded to 64 KiB. Fixed: it never grows.
+  // Memory for spans on their way to the file, rounded to 64 KiB: the most that it grows to. It
+  // starts at 4 MiB and never takes more than an eighth of the free space.
   std::size_t buffer_bytes = 64u << 20;
   // Where that memory's file lives. Empty: beside the trace, or in local memory (/dev/shm, /tmp)
   // when the run directory is on a network file system, where a shared mapping would be slow.
@@ -123,6 +124,9 @@ struct SessionOptions {
   // them then belongs to what is around them. $GENSCOPE_SKIP, separated by commas, adds to it. A
   // name that an earlier session of this process recorded goes on being recorded.
   std::vector<std::string> skip;
+  // Keep the command line as it is. Else what looks like a secret in it is `***`
+  // (docs/security.md); $GENSCOPE_KEEP_ARGS=1 keeps it, too.
+  bool keep_args = false;
 
   // Probes to start with the session, by name (probe.h): "process", "system", "nvml", ... They
   // sample on a thread of their own, in this process: a fault in a vendor's library would be a

@@ -27,10 +27,10 @@ using Sink = std::function<void(std::string_view)>;
 // show only what their document's monitor prints.
 enum class TextStyle : std::uint8_t {
   standard,              // ours: the whole report
-  performance_summary,   // document 004: operations with time, CPU and GPU memory
-  aggregate_statistics,  // document 004: repeated operations with count, total, mean, min, max
-  batch_lines,           // document 004: the first batches of each epoch, and its end
-  profiling_metrics,     // document 002: the last readings of GPUs and machine
+  performance_summary,   // training monitors: operations with time, CPU and GPU memory
+  aggregate_statistics,  // training monitors: repeated operations with count, total, mean, min, max
+  batch_lines,           // training monitors: the first batches of each epoch, and its end
+  profiling_metrics,     // Inferix: the last readings of GPUs and machine
 };
 inline constexpr std::size_t kTextStyles = 5;
 std::string_view name(TextStyle style) noexcept;  // "standard", "performance_summary", ...
@@ -45,7 +45,7 @@ struct TextOptions {
 };
 
 // For people: what ran, the stage table, steps, threads, counters, what was lost, and what the
-// advisor found: advise(facts_of(run, analysis)).
+// advisor found: advise(facts_of(analysis)).
 void report_text(const Run& run, const Analysis& analysis, const Advice& advice,
                  const TextOptions& options, const Sink& sink);
 // The same for a wiki, a pull request or a chat.
@@ -82,6 +82,10 @@ void advice_text(const Advice& advice, const AdviceTextOptions& options, const S
 void advice_markdown(const Advice& advice, bool all, const Sink& sink);
 // `genscope.advice/1`, see docs/rules.md. `all` as above.
 void advice_json(const Advice& advice, bool all, const Sink& sink);
+// A patch of settings: what the target takes (Python, or flags), the reasons as comments.
+void settings_patch_text(const SettingsPatch& patch, const Sink& sink);
+// `genscope.settings/1`, see docs/rules.md.
+void settings_patch_json(const SettingsPatch& patch, const Sink& sink);
 
 struct CompareTextOptions {
   int width = 100;     // columns of the terminal
@@ -91,7 +95,7 @@ struct CompareTextOptions {
 // For people: what differs in how the two runs were made, then what changed, then the verdict.
 void compare_text(const Comparison& comparison, const CompareTextOptions& options,
                   const Sink& sink);
-// `genscope.compare/1`, see docs/compare.md.
+// `genscope.compare/2`, see docs/compare.md.
 void compare_json(const Comparison& comparison, const Sink& sink);
 // The same tables as the text, for a page or a pull request.
 void compare_markdown(const Comparison& comparison, const Sink& sink);

@@ -138,12 +138,13 @@ class RequestMonitor {
   std::vector<RequestRecord> recent() const;  // the window, oldest first
   // Text format 0.0.4, with the names of docs/metrics.md.
   std::string prometheus_text() const;
-  // What document 000's middleware adds to an answer, in seconds: X-Request-Time, of this request
+  // What a middleware adds to an answer, in seconds: X-Request-Time, of this request
   // so far, and X-Avg-Request-Time, of the window where there is any.
   std::vector<std::pair<std::string, std::string>> response_headers(
       const ServedRequest& request) const;
 
  private:
+  ServedRequest open(std::string_view route, bool waits);
   std::shared_ptr<monitor::RequestHub> hub_;
 };
 

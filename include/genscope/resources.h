@@ -36,6 +36,7 @@ struct StageUse {
   std::optional<double> energy_joules;
   double energy_covered = 0;  // share of the stage's time with energy readings
   std::string reason;         // why figures are absent; "" if none is
+  std::uint64_t folded = 0;   // as in its StageRow
 };
 
 struct MemoryGrowth {
@@ -127,6 +128,41 @@ struct StepTraffic {
   std::string reason;
 };
 
+// Whose clock the spans show: where the host does not wait for the GPU, a span ends when its work
+// is queued. Absent: no span is a wait for the GPU, and none carries GPU time.
+struct SpanClock {
+  std::optional<bool> gpu;  // spans carry GPU time, or the host waited at the ends of most
+  // Of the wall time, in the spans around a wait or last before it, without those inside.
+  std::optional<double> last_span_share;
+  std::optional<double> stages_per_busy_ratio;  // time of the stages over the GPUs' busy time
+};
+
+// Of several GPUs the busiest. "In the steps": where there are any, else over the run.
+struct GpuUse {
+  std::string id;                    // "": no GPU was seen
+  std::optional<double> busy_ratio;  // in the steps, of all that the run used; exact with kernels
+  std::optional<double> first_step_busy_ratio;
+  std::optional<double> clock_ratio;        // in the steps: mean core clock over its maximum
+  std::optional<double> clock_drift_ratio;  // from the first quarter of the steps to the last
+  std::optional<double> memory_total_bytes, memory_peak_bytes, tree_memory_peak_bytes;
+  std::uint64_t count = 0;            // GPUs that were seen
+  std::uint64_t other_processes = 0;  // that used it
+};
+
+struct HostUse {
+  std::optional<double> main_thread_busy_ratio;  // in the steady steps where there are any
+  std::string main_thread_reason;                // why not
+  std::optional<double> major_faults_per_second, read_bytes_per_second;
+  std::optional<double> memory_peak_share;  // of the machine's memory, all processes
+};
+
+// The first caching allocator's figure in bytes, within spans.
+struct AllocatorUse {
+  std::optional<double> step_rise_bytes;       // largest rise within a step
+  std::optional<double> request_growth_ratio;  // of the peak from request to request, median
+  std::string step_reason, request_reason;     // why not
+};
+
 struct Resources {
   std::vector<StageUse> stages;
   std::vector<MemoryGrowth> growth;
@@ -140,6 +176,10 @@ struct Resources {
   // GPUs that did work for the run: those in which its processes hold memory; where no driver tells
   // it, those that were busy at all. Absent without readings or kernels.
   std::optional<std::uint64_t> gpus_used;
+  SpanClock span_clock;
+  GpuUse gpu;
+  HostUse host;
+  AllocatorUse allocator;
 };
 
 }  // namespace genscope

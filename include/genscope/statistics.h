@@ -20,6 +20,7 @@ enum class QuantileMethod : std::uint8_t {
   nearest_rank,     // the smallest sample with at least p of all at or below it: always a sample
   linear,           // Hyndman and Fan 7: numpy's and R's default
   median_unbiased,  // Hyndman and Fan 8
+  weibull,          // Hyndman and Fan 6: Minitab's and SPSS's
 };
 // 0 <= p <= 1, else nothing; nothing without samples. O(n).
 std::optional<double> quantile(std::span<const double> samples, double p,
@@ -91,6 +92,9 @@ std::vector<std::size_t> modified_z_outliers(std::span<const double> samples, do
 // (sqrt(2) 0.7979). A window of w costs O(log w) comparisons and a move of up to w values a place.
 std::vector<std::size_t> hampel_outliers(std::span<const double> samples, std::size_t half_window,
                                          double limit = 3.0);
+// The series with the median of its window, as it was, in each of these places.
+std::vector<double> hampel_filter(std::span<const double> samples, std::size_t half_window,
+                                  double limit = 3.0);
 
 // Counts of values in buckets of at most 1/64 relative width: quantiles of streams of any length,
 // merged across threads, ranks and runs. The error of quantile() is below 0.8 % of its value, for
@@ -103,8 +107,8 @@ std::vector<std::size_t> hampel_outliers(std::span<const double> samples, std::s
 // Not thread-safe: one histogram a thread, then merge.
 class Histogram {
  public:
-  // NaN and infinities are counted apart, in not_finite() only. Memory that cannot be had ends the
-  // program.
+  // NaN and infinities are counted apart, in not_finite() only. Without memory for its bucket a
+  // value goes to the nearest there is: then quantiles may be off, all else is right.
   void add(double value, std::uint64_t count = 1) noexcept;
   // As if all values of `other` had been added: the order of merging changes no count, quantile,
   // min or max; the mean may differ in its last digits.
@@ -121,8 +125,9 @@ class Histogram {
   struct Buckets {
     std::vector<std::uint64_t> counts;
     int first = 0;
-    void add(int bucket, std::uint64_t count);
+    void add(int bucket, std::uint64_t count) noexcept;
     void cover(int low, int high);
+    void cover(const Buckets& other);
     void merge(const Buckets& other);
   };
   void add_to_sum(double value) noexcept;

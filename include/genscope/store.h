@@ -1,9 +1,11 @@
 // Reading runs: a directory or a trace file becomes a Run or a Trace.
 //
-// Place in the flow: between what record.h wrote and analyze.h. Reading never writes and needs no
-// cooperation of the recording process: a run may be read while it grows and after a crash, when
-// what was not yet in the file is taken from the live buffers beside it. Damaged bytes are
-// skipped and counted in Trace::integrity; only a file of which nothing can be used is an error.
+// Place in the flow: between what record.h wrote and analyze.h. Reading needs no cooperation
+// of the recording process: a run may be read while it grows and after a crash, when what was not
+// yet in the file is taken from the live buffers beside it. Those of a process that is gone are
+// moved into its trace by the first who reads it and may write there; nothing else is ever written.
+// Damaged bytes are skipped and counted in Trace::integrity; only a file of which nothing can be
+// used is an error.
 #pragma once
 
 #include <cstdint>
@@ -41,13 +43,18 @@ struct RunRequest {
   std::string path;  // the run directory itself, made if missing; empty: a new one in `out`
   std::string name;
   std::vector<std::string> command;
+  // Keep `command` as it is. Else what looks like a secret in it is `***` (docs/security.md);
+  // $GENSCOPE_KEEP_ARGS=1 keeps it, too.
+  bool keep_args = false;
 };
 // Makes the directory and its run.json; the path.
 Result<std::string> create_run(const RunRequest& request);
-// Adds to run.json how the command ended, and its greatest resident memory where it is known (see
-// Run::max_rss_bytes). Other keys stay.
-Status finish_run(const std::string& path, int exit_code,
-                  std::optional<std::int64_t> max_rss_bytes = std::nullopt);
+// What the kernel counted of a command that ended; absent: not known. As the fields of Run.
+struct CommandUse {
+  std::optional<std::int64_t> max_rss_bytes = {}, cpu_ns = {}, cpu_wait_ns = {};
+};
+// Adds to run.json how the command ended and what it used. Other keys stay.
+Status finish_run(const std::string& path, int exit_code, const CommandUse& use = {});
 
 // --- importing what others recorded
 

@@ -116,7 +116,8 @@ struct ProcessInfo {
 
 // How whole the bytes were. Everything 0 and `closed` true: nothing is missing.
 struct Integrity {
-  bool closed = false;                 // the recorder finished; else it was killed or still runs
+  bool closed = false;                 // the recorder finished; else it ended by _exit or a signal,
+                                       // or still runs
   bool in_progress = false;            // its process is alive
   std::uint64_t recovered_chunks = 0;  // taken from the live buffers after a crash: not a loss
   std::uint64_t bad_frames = 0;        // damaged parts of the file that were skipped
@@ -125,6 +126,7 @@ struct Integrity {
   std::uint64_t bad_words = 0;         // words that made no sense
   std::uint64_t unfinished_spans = 0;
   std::uint64_t clamped_ticks = 0;  // steps back of the clock on one thread
+  std::string stopped;              // why recording ended before the program did; empty: it did not
   std::vector<std::string> notes;   // a sentence for each kind of damage
 };
 
@@ -162,6 +164,9 @@ struct Run {
   // Greatest resident memory of one process of the command, as the kernel said at its end: samples
   // miss a short peak.
   std::optional<std::uint64_t> max_rss_bytes;
+  // CPU time of the command and of what it waited for, and how long its main thread could have run
+  // and had no CPU: as the kernel said at its end.
+  std::optional<std::int64_t> cpu_ns, cpu_wait_ns;
   std::vector<Trace> traces;
   std::vector<std::string> notes;  // files that could not be read, and why
 };

@@ -10,8 +10,9 @@
         with gs.stage("vae_decode", tiles=4):
             decode()
 
-Recording never raises and never waits; without a session, or outside of `genscope run`, it does
-nothing. Importing this costs a few milliseconds and imports nothing beyond the standard library.
+Recording never raises and never waits: without memory it drops and counts; without a session, or
+outside of `genscope run`, it does nothing. Importing this costs a few milliseconds and imports
+nothing beyond the standard library.
 """
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ _LAZY = {
     "inspect": "analysis", "predict": "analysis", "Run": "analysis",
     "track_to": "tracking",
 }
-_MODULES = ("analysis", "asgi", "callbacks", "compat", "hooks", "tracking")
+_MODULES = ("analysis", "asgi", "bench", "callbacks", "compat", "hooks", "optimize",
+            "tracking")
 
 __all__ = ["Session", "Span", "batch", "begin", "block", "configure", "counter", "current",
            "enabled", "end", "epoch", "event", "flush", "forward", "loading", "name_thread",

@@ -44,7 +44,7 @@ def session(name: str, *, tags: Optional[dict] = None, **options: Any) -> Sessio
     """Opens a run, or joins that of `genscope run`; ends with its `with` block, or with close().
 
     Options: out, run_dir, buffer_bytes, max_trace_bytes, keep_newest, pack, os_clock, quiet, span,
-    skip, probes, probe_interval_seconds; see docs/python.md.
+    skip, probes, probe_interval_seconds, keep_args; see docs/python.md.
     """
     opened = _Session(name, **options)
     for key, value in (tags or {}).items():

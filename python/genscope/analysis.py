@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Optional, Union
+from typing import Any, Optional, Sequence, Union
 
 from . import _core
 from .columns import Table
@@ -110,14 +110,23 @@ def advise(run: Union[Run, Path]) -> "dict[str, Any]":
     return json.loads(_core.report(_path(run), "advice_json"))
 
 
-def compare(before: Union[Run, Path], after: Union[Run, Path], *,
+Runs = Union[Run, Path, Sequence[Union[Run, Path]]]
+
+
+def _paths(runs: Runs) -> "list[str]":
+    several = runs if isinstance(runs, (list, tuple)) else [runs]
+    return [_path(run) for run in several]
+
+
+def compare(before: Runs, after: Runs, *,
             target_seconds: Optional[float] = None, noise: float = 0.02, force: bool = False,
             format: str = "dict", to: Optional[Path] = None) -> Any:
-    """What changed between two runs, schema genscope.compare/1; or as text, md or html."""
+    """What changed between two sides, schema genscope.compare/2; or as text, md or html. A side is
+    a run or a list of runs; for a verdict, three of each."""
     kind = "json" if format == "dict" else format
     if kind not in ("json", "text", "md", "html"):
         raise ValueError(f"format {format!r}: give dict, json, text, md or html")
-    text = _core.compare(_path(before), _path(after), kind, target_seconds or 0.0, noise, force)
+    text = _core.compare(_paths(before), _paths(after), kind, target_seconds or 0.0, noise, force)
     if to is not None:
         return _write(text, to)
     return json.loads(text) if format == "dict" else text

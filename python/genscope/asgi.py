@@ -79,7 +79,7 @@ class RequestMonitor:
         token = _current.set(served.span) if served.span else None
         inside = serving.set(True)
         try:
-            await self.app(scope, served.receive, served.send)
+            await self.serve(scope, served.receive, served.send)
         except BaseException as error:
             served.end(error)
             raise
@@ -89,6 +89,10 @@ class RequestMonitor:
             serving.reset(inside)
             if token is not None:
                 _current.reset(token)
+
+
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.app(scope, receive, send)
 
 
 class _Served:
@@ -181,7 +185,40 @@ def queue_seconds(headers: Any, now: Optional[float] = None) -> Optional[float]:
     return None
 
 
+class Disconnected(Exception):
+    """The client has left; nobody waits for an answer."""
+
+
+async def until_disconnect(receive: Receive, work: Awaitable[Any]) -> Any:
+    """What `work` gives. If the client leaves before, the work is cancelled, and this raises Disconnected.
+
+        return await genscope.asgi.until_disconnect(request.receive, generate(prompt))
+
+    For requests whose body has been read: it takes the messages that come after it.
+    """
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_gone(receive))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task})
+            raise Disconnected
+        return task.result()
+    finally:
+        task.cancel()
+        gone.cancel()
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
 async def _answer(send: Send, text: str) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": [
         (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")]})
     await send({"type": "http.response.body", "body": text.encode()})
+
+
+from ._asgi_service import Service  # noqa: E402,F401  it needs RequestMonitor

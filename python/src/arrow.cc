@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "python.h"
+#include "entry.h"
 
 extern "C" {
 struct ArrowSchema {
@@ -201,22 +201,27 @@ PyObject* make_arrow(PyObject*, PyObject* args) {
     fill_schema(format[0], column, *schema->children.back());
   }
   array->buffers = {nullptr};
-  auto* const out_schema = new ArrowSchema{};
-  auto* const out_array = new ArrowArray{};
-  finish(*out_schema, std::move(schema), 0);
-  finish(*out_array, std::move(array), length, 0);
-  Ref first(PyCapsule_New(out_schema, "arrow_schema", free_capsule<ArrowSchema>));
-  Ref second(PyCapsule_New(out_array, "arrow_array", free_capsule<ArrowArray>));
-  return first && second ? PyTuple_Pack(2, first.get(), second.get()) : nullptr;
+  auto out_schema = std::make_unique<ArrowSchema>();
+  auto out_array = std::make_unique<ArrowArray>();
+  const Ref first(PyCapsule_New(out_schema.get(), "arrow_schema", free_capsule<ArrowSchema>));
+  if (!first) return nullptr;
+  ArrowSchema& schema_of_all = *out_schema.release();
+  const Ref second(PyCapsule_New(out_array.get(), "arrow_array", free_capsule<ArrowArray>));
+  if (!second) return nullptr;
+  ArrowArray& array_of_all = *out_array.release();
+  finish(schema_of_all, std::move(schema), 0);
+  finish(array_of_all, std::move(array), length, 0);
+  return PyTuple_Pack(2, first.get(), second.get());
 }
 
-PyMethodDef functions[] = {
-    {"arrow", make_arrow, METH_VARARGS, "arrow(names, formats, buffers, texts, length) -> tuple"},
-    {nullptr, nullptr, 0, nullptr},
+Method functions[] = {
+    reading<make_arrow>("arrow", METH_VARARGS,
+                        "arrow(names, formats, buffers, texts, length) -> tuple"),
+    {},
 };
 
 }  // namespace
 
-bool add_arrow(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
+bool add_arrow(PyObject* module) { return add_functions(module, functions); }
 
 }  // namespace genscope::python

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "python.h"
+#include "entry.h"
 
 namespace genscope::python {
 namespace {
@@ -249,13 +249,13 @@ PyObject* read_tables(PyObject*, PyObject* path) {
   return error ? raise(*error) : to_python(tables);
 }
 
-PyMethodDef functions[] = {
-    {"tables", read_tables, METH_O, "tables(path) -> dict"},
-    {nullptr, nullptr, 0, nullptr},
+Method functions[] = {
+    reading<read_tables>("tables", METH_O, "tables(path) -> dict"),
+    {},
 };
 
 }  // namespace
 
-bool add_columns(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
+bool add_columns(PyObject* module) { return add_functions(module, functions); }
 
 }  // namespace genscope::python

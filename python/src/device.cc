@@ -8,6 +8,7 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "entry.h"
 #include "span.h"
 
 namespace genscope::python {
@@ -46,7 +47,10 @@ void on_begin(std::uint64_t id, SpanKind kind) noexcept {
   const Aside aside;
   if (kind == SpanKind::stage && g_stage_end != nullptr) {
     const std::lock_guard lock(g_stages_mutex);
-    if (g_stages.size() < 10'000) g_stages.insert(id);
+    try {
+      if (g_stages.size() < 10'000 && internal::may_throw()) g_stages.insert(id);
+    } catch (...) {  // its end is not told
+    }
   }
   std::uint64_t stream = 0;
   if (g_timer != nullptr && g_timer->active() && stream_now(stream)) {
@@ -128,12 +132,13 @@ PyObject* device_timing_stats(PyObject*, PyObject*) {
       number(s.moved), "refused", number(s.refused), "left", number(s.left), "off", s.off.c_str());
 }
 
-PyMethodDef functions[] = {
-    {"device_timing", device_timing, METH_VARARGS,
-     "device_timing(api, stream=None, stage_end=None, /): 'cuda', 'hip', or '' to end it."},
-    {"device_timing_stats", device_timing_stats, METH_NOARGS,
-     "device_timing_stats() -> dict, or None if it was never on."},
-    {nullptr, nullptr, 0, nullptr},
+Method functions[] = {
+    reading<device_timing>(
+        "device_timing", METH_VARARGS,
+        "device_timing(api, stream=None, stage_end=None, /): 'cuda', 'hip', or '' to end it."),
+    reading<device_timing_stats>("device_timing_stats", METH_NOARGS,
+                                 "device_timing_stats() -> dict, or None if it was never on."),
+    {},
 };
 
 }  // namespace
@@ -142,6 +147,6 @@ void settle_device_time() noexcept {
   if (g_timer != nullptr) g_timer->settle();
 }
 
-bool add_device(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
+bool add_device(PyObject* module) { return add_functions(module, functions); }
 
 }  // namespace genscope::python

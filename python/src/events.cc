@@ -1,4 +1,4 @@
-// _core.EventBook: the newest events that a program tells a session of document 002.
+// _core.EventBook: the newest events that a program tells a session in the way of Inferix.
 #include <chrono>
 #include <deque>
 
@@ -48,7 +48,7 @@ PyObject* book_add(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   Event dropped;  // outlives the lock
   const std::lock_guard lock(book.mutex);
   book.count++;
-  if (book.rows.size() >= book.limit) {
+  if (book.rows.size() >= book.limit && !book.rows.empty()) {
     dropped = std::move(book.rows.front());
     book.rows.pop_front();
   }
@@ -79,23 +79,23 @@ PyObject* book_dropped(PyObject* self, void*) {
   return PyLong_FromUnsignedLongLong(book.count - book.rows.size());
 }
 
-PyMethodDef methods[] = {
-    {"add", as_function(book_add), METH_FASTCALL, "add(name, data, recorded, /)"},
-    {nullptr, nullptr, 0, nullptr},
+Method methods[] = {
+    recording<book_add>("add", METH_FASTCALL, "add(name, data, recorded, /)"),
+    {},
 };
-PyGetSetDef values[] = {
-    {"rows", book_rows, nullptr, "[(name, monotonic seconds, data)]: the newest.", nullptr},
-    {"dropped", book_dropped, nullptr, "How many are older than these.", nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr},
+Value values[] = {
+    value<book_rows>("rows", "[(name, monotonic seconds, data)]: the newest."),
+    value<book_dropped>("dropped", "How many are not among these."),
+    {},
 };
-PyType_Slot slots[] = {
-    {Py_tp_new, reinterpret_cast<void*>(book_new)},
-    {Py_tp_dealloc, reinterpret_cast<void*>(BookObject::dealloc)},
-    {Py_tp_methods, methods},
-    {Py_tp_getset, values},
-    {0, nullptr},
+Slot slots[] = {
+    Slot::made<book_new, BookObject>(),
+    Slot::dealloc<BookObject::dealloc>(),
+    Slot(methods),
+    Slot(values),
+    {},
 };
-PyType_Spec spec = {"genscope._core.EventBook", sizeof(BookObject), 0, Py_TPFLAGS_DEFAULT, slots};
+constexpr TypeSpec spec = {"genscope._core.EventBook", sizeof(BookObject), slots};
 
 }  // namespace
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "python.h"
+#include "entry.h"
 
 namespace genscope::python {
 namespace {
@@ -100,15 +100,15 @@ PyObject* predict_cost(PyObject*, PyObject* args, PyObject* keywords) {
   return json ? to_str(*json) : raise(json.error());
 }
 
-PyMethodDef functions[] = {
-    {"inspect", inspect_path, METH_O, "inspect(path) -> str"},
-    {"predict", as_function(predict_cost), METH_VARARGS | METH_KEYWORDS,
-     "predict(model, gpu, **workload) -> str"},
-    {nullptr, nullptr, 0, nullptr},
+Method functions[] = {
+    reading<inspect_path>("inspect", METH_O, "inspect(path) -> str"),
+    reading<predict_cost>("predict", METH_VARARGS | METH_KEYWORDS,
+                          "predict(model, gpu, **workload) -> str"),
+    {},
 };
 
 }  // namespace
 
-bool add_models(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
+bool add_models(PyObject* module) { return add_functions(module, functions); }
 
 }  // namespace genscope::python

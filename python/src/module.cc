@@ -1,7 +1,7 @@
 // genscope._core: what Python sees of the library. The package over it is python/genscope.
 #include <genscope/version.h>
 
-#include "python.h"
+#include "entry.h"
 
 namespace genscope::python {
 
@@ -41,16 +41,21 @@ int run_module(PyObject* module) {
                     "call it from the main one");
     return -1;
   }
-  for (const auto add : {add_spans, add_recording, add_wrapped, add_session, add_reading,
-                         add_columns, add_arrow, add_models, add_monitors, add_request_monitor,
-                         add_device, add_events, add_plain, add_stages, add_steps}) {
+  for (const auto add : {add_spans,           add_recording,       add_wrapped,
+                         add_session,         add_reading,         add_columns,
+                         add_arrow,           add_models,          add_monitors,
+                         add_request_monitor, add_device,          add_events,
+                         add_plain,           add_stages,          add_steps,
+                         add_validator,       add_bench,           add_bench_suite,
+                         add_optimize_cache,  add_optimize_models, add_optimize_devices,
+                         add_optimize_tiers,  add_optimize_flow,   add_optimize_lanes}) {
     if (!add(module)) return -1;
   }
   return PyModule_AddStringConstant(module, "VERSION", GENSCOPE_VERSION_STRING);
 }
 
 PyModuleDef_Slot slots[] = {
-    {Py_mod_exec, reinterpret_cast<void*>(run_module)},
+    {Py_mod_exec, reinterpret_cast<void*>(internal_entry::reader<run_module>(run_module))},
 #if defined(Py_GIL_DISABLED)
     {Py_mod_gil, Py_MOD_GIL_NOT_USED},
 #endif

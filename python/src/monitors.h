@@ -12,26 +12,41 @@
 #include <optional>
 #include <string>
 
-#include "python.h"
+#include "entry.h"
 
 namespace genscope::python {
 
-// An object of Python that holds a T, made when the object is.
+// An object of Python that holds a T, made when the object is. Without memory for the T it is
+// empty, and of() throws: then calls that record do nothing, and those that read raise.
 template <class T>
 struct Holder {
-  PyObject_HEAD T value;
+  PyObject_HEAD alignas(T) unsigned char value[sizeof(T)];
+  bool full;  // memory of Python's objects begins as zeros
 
-  static T& of(PyObject* object) noexcept { return reinterpret_cast<Holder*>(object)->value; }
+  static T& of(PyObject* object) {
+    Holder* const holder = reinterpret_cast<Holder*>(object);
+    if (!holder->full) [[unlikely]]
+      throw std::bad_alloc();
+    return *std::launder(reinterpret_cast<T*>(holder->value));
+  }
+
+  static bool full_in(PyObject* object) noexcept { return reinterpret_cast<Holder*>(object)->full; }
 
   template <class... Args>
   static PyObject* make(PyTypeObject* type, Args&&... args) {
+    Ref object(make_empty(type));
+    if (!object) return nullptr;
+    Holder* const holder = reinterpret_cast<Holder*>(object.get());
+    new (holder->value) T{std::forward<Args>(args)...};
+    holder->full = true;
+    return object.release();
+  }
+  static PyObject* make_empty(PyTypeObject* type) noexcept {
     const auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));
-    PyObject* const object = allocate(type, 0);
-    if (object != nullptr) new (&of(object)) T{std::forward<Args>(args)...};
-    return object;
+    return allocate(type, 0);
   }
   static void dealloc(PyObject* object) {
-    of(object).~T();
+    if (full_in(object)) of(object).~T();
     PyTypeObject* const type = Py_TYPE(object);
     reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(object);
     Py_DECREF(type);
@@ -42,7 +57,7 @@ struct Holder {
 class Released {
  public:
   explicit Released(bool wanted) noexcept : state_(wanted ? PyEval_SaveThread() : nullptr) {}
-  ~Released() {
+  ~Released() noexcept(false) {  // as WithoutGil
     if (state_ != nullptr) PyEval_RestoreThread(state_);
   }
   Released(const Released&) = delete;

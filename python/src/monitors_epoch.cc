@@ -12,6 +12,7 @@ namespace {
 
 struct Epochs {
   bool release = false;  // the reader asks a GPU
+  bool begun = false;    // __init__ was called; it may have had no memory for the monitor
   std::shared_ptr<std::string> text = std::make_shared<std::string>();
   std::shared_ptr<EpochPerformanceMonitor> monitor;  // null before __init__
   Ref print;                                         // (text)
@@ -33,6 +34,7 @@ int epochs_init(PyObject* object, PyObject* args, PyObject* keywords) {
     return -1;
   }
   Epochs& self = Object::of(object);
+  self.begun = true;
   EpochMonitorOptions options;
   options.enabled = enabled != 0;
   options.verbose_batches = verbose;
@@ -56,6 +58,7 @@ PyObject* printed(PyObject* object, Call&& call) {
   Epochs& self = Object::of(object);
   const std::shared_ptr<EpochPerformanceMonitor> monitor = self.monitor;
   if (monitor == nullptr) {
+    if (self.begun) throw std::bad_alloc();
     PyErr_SetString(PyExc_RuntimeError, "EpochPerformanceMonitor.__init__() was not called");
     return nullptr;
   }
@@ -158,27 +161,28 @@ PyObject* forget_all(PyObject* self, PyObject*) {
   return printed(self, [](EpochPerformanceMonitor& monitor) { monitor.reset(); });
 }
 
-PyMethodDef methods[] = {
-    {"on_epoch_start", epoch_start, METH_NOARGS, nullptr},
-    {"on_epoch_end", epoch_end, METH_NOARGS, nullptr},
-    {"on_batch_start", as_function(batch_start), METH_FASTCALL | METH_KEYWORDS,
-     "on_batch_start($self, batch_idx)\n--\n\n"},
-    {"on_batch_end", as_function(batch_end), METH_FASTCALL | METH_KEYWORDS,
-     "on_batch_end($self, batch_idx, loss=None, samples=0)\n--\n\n"
-     "A loss that lies on a GPU is left out: to read it would wait for the GPU."},
-    {"_statistics", statistics, METH_NOARGS, "JSON."},
-    {"reset", forget_all, METH_NOARGS, nullptr},
-    {nullptr, nullptr, 0, nullptr},
+Method methods[] = {
+    recording<epoch_start>("on_epoch_start", METH_NOARGS),
+    recording<epoch_end>("on_epoch_end", METH_NOARGS),
+    recording<batch_start>("on_batch_start", METH_FASTCALL | METH_KEYWORDS,
+                           "on_batch_start($self, batch_idx)\n--\n\n"),
+    recording<batch_end>(
+        "on_batch_end", METH_FASTCALL | METH_KEYWORDS,
+        "on_batch_end($self, batch_idx, loss=None, samples=0)\n--\n\n"
+        "A loss that lies on a GPU is left out: to read it would wait for the GPU."),
+    reading<statistics>("_statistics", METH_NOARGS, "JSON."),
+    recording<forget_all>("reset", METH_NOARGS),
+    {},
 };
-PyType_Slot slots[] = {
-    {Py_tp_new, reinterpret_cast<void*>(epochs_new)},
-    {Py_tp_init, reinterpret_cast<void*>(epochs_init)},
-    {Py_tp_dealloc, reinterpret_cast<void*>(Object::dealloc)},
-    {Py_tp_methods, methods},
-    {0, nullptr},
+Slot slots[] = {
+    Slot::made<epochs_new, Object>(),
+    Slot::init<epochs_init>(),
+    Slot::dealloc<Object::dealloc>(),
+    Slot(methods),
+    {},
 };
-PyType_Spec spec = {"genscope._core.EpochMonitor", sizeof(Object), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+constexpr TypeSpec spec = {"genscope._core.EpochMonitor", sizeof(Object), slots,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE};
 
 }  // namespace
 

@@ -3,6 +3,8 @@
 #include <genscope/generation_monitor.h>
 #include <genscope/report.h>
 
+#include <limits>
+#include <new>
 #include <utility>
 
 #include "monitors.h"
@@ -13,11 +15,60 @@ namespace {
 
 using MonitorObject = Holder<GenerationMonitor>;
 
-struct Load {
-  std::unique_ptr<LoadScope> scope;
+// A LoadScope that needs no memory but the object's.
+class Load {
+ public:
+  Load() = default;
+  ~Load() {
+    if (begun_) end();
+  }
+  Load(const Load&) = delete;
+  Load& operator=(const Load&) = delete;
+
+  void begin(GenerationMonitor& monitor, const char* name, bool setup) {
+    if (setup) {
+      new (room_) LoadScope(monitor.track_pipeline_setup(name));
+    } else {
+      new (room_) LoadScope(monitor.track_model_load(name));
+    }
+    begun_ = true;
+  }
+  bool begun() const noexcept { return begun_; }
+  double end() noexcept {
+    begun_ = false;
+    LoadScope& scope = *std::launder(reinterpret_cast<LoadScope*>(room_));
+    const double seconds = scope.end();
+    scope.~LoadScope();
+    return seconds;
+  }
+  void fail() noexcept {
+    struct Failed {};
+    struct Ends {
+      Load& load;
+      ~Ends() { std::launder(reinterpret_cast<LoadScope*>(load.room_))->~LoadScope(); }
+    };
+    begun_ = false;
+    try {  // it fails as in C++: an exception leaves its scope
+      const Ends ends{*this};
+      throw Failed{};
+    } catch (const Failed&) {
+    }
+  }
+
+ private:
+  alignas(LoadScope) unsigned char room_[sizeof(LoadScope)];
+  bool begun_ = false;
 };
 using LoadObject = Holder<Load>;
 PyTypeObject* g_load = nullptr;
+PyObject* g_no_load = nullptr;    // a Load that does nothing, and
+PyObject* g_not_known = nullptr;  // what its end() gives: not a number
+PyObject* give_no_load(PyObject*, PyObject* const*) noexcept {
+  return another(g_no_load).release();
+}
+PyObject* give_not_known(PyObject*, PyObject* const*) noexcept {
+  return another(g_not_known).release();
+}
 
 // Facts of a dict: numbers, flags and texts. False with an exception.
 bool facts_of_dict(PyObject* dict, std::shared_ptr<const Facts>& facts) {
@@ -126,15 +177,15 @@ PyObject* monitor_start(PyObject* self, PyObject* args, PyObject* keywords) {
   if (!settings_of(args, keywords, settings)) return nullptr;
   const bool task = loop_is_running();
   if (task) settings.under = current();
-  PyObject* const object = RunningObject::make(running_type());
-  if (object == nullptr) return nullptr;
-  Running& running = RunningObject::of(object);
-  running.thread = std::this_thread::get_id();
   GenerationMonitor& monitor = MonitorObject::of(self);
+  Ref object(RunningObject::make(running_type()));
+  if (!object) return nullptr;
+  Running& running = RunningObject::of(object.get());
+  running.thread = std::this_thread::get_id();
   {
     const WithoutGil released;
     if (task) {
-      running.detached = std::make_unique<Generation>(monitor.start(settings));
+      running.detached.reset(new Generation(monitor.start(settings)));
     } else {
       running.scoped.reset(new ScopedGeneration(monitor.monitor_generation(settings)));
     }
@@ -145,7 +196,7 @@ PyObject* monitor_start(PyObject* self, PyObject* args, PyObject* keywords) {
   } else if (running.span != 0) {
     push(running.span);
   }
-  return object;
+  return object.release();
 }
 
 // load(name, setup, /) -> a scope; end() gives its seconds, end(True) forgets it.
@@ -153,25 +204,19 @@ PyObject* monitor_load(PyObject* self, PyObject* args) {
   const char* name = nullptr;
   int setup = 0;
   if (PyArg_ParseTuple(args, "sp", &name, &setup) == 0) return nullptr;
-  PyObject* const object = LoadObject::make(g_load);
-  if (object == nullptr) return nullptr;
   GenerationMonitor& monitor = MonitorObject::of(self);
-  LoadObject::of(object).scope.reset(setup != 0 ? new LoadScope(monitor.track_pipeline_setup(name))
-                                                : new LoadScope(monitor.track_model_load(name)));
-  return object;
+  Ref object(LoadObject::make(g_load));
+  if (object) LoadObject::of(object.get()).begin(monitor, name, setup != 0);
+  return object.release();
 }
 PyObject* load_end(PyObject* self, PyObject* args) {
   int failed = 0;
   if (PyArg_ParseTuple(args, "|p", &failed) == 0) return nullptr;
-  std::unique_ptr<LoadScope> scope = std::move(LoadObject::of(self).scope);
-  if (scope == nullptr) return none();
-  if (failed == 0) return PyFloat_FromDouble(scope->end());
-  struct Failed {};
-  try {  // it fails as in C++: an exception leaves its scope
-    const std::unique_ptr<LoadScope> ends = std::move(scope);
-    throw Failed{};
-  } catch (const Failed&) {
-  }
+  if (self == g_no_load) return give_not_known(self, nullptr);
+  Load& load = LoadObject::of(self);
+  if (!load.begun()) return none();
+  if (failed == 0) return PyFloat_FromDouble(load.end());
+  load.fail();
   return none();
 }
 
@@ -280,53 +325,52 @@ PyObject* monitor_clear(PyObject* self, PyObject*) {
   return none();
 }
 
-PyMethodDef monitor_methods[] = {
-    {"start", as_function(monitor_start), METH_VARARGS | METH_KEYWORDS, "A generation that runs."},
-    {"load", monitor_load, METH_VARARGS, "load(name, setup, /)"},
-    {"summary", monitor_summary, METH_NOARGS, "JSON."},
-    {"metrics", monitor_metrics, METH_NOARGS, "JSON of the last generation, or None."},
-    {"history", monitor_history, METH_NOARGS, "JSON texts, oldest first."},
-    {"compare", monitor_compare, METH_VARARGS, "compare(before, /) -> JSON"},
-    {"diagnose", monitor_diagnose, METH_VARARGS, "diagnose(metrics, facts, /) -> JSON"},
-    {"text", monitor_text, METH_VARARGS, "text(metrics, /): lines for people."},
-    {"validate", monitor_validate, METH_VARARGS, nullptr},
-    {"export_json", monitor_export, METH_VARARGS, nullptr},
-    {"import_json", monitor_import, METH_VARARGS, nullptr},
-    {"reset_metrics", monitor_reset, METH_NOARGS, nullptr},
-    {"clear_history", monitor_clear, METH_NOARGS, nullptr},
-    {nullptr, nullptr, 0, nullptr},
+Method monitor_methods[] = {
+    recording<monitor_start, Drop<give_ended, 1, 0>>("start", METH_VARARGS | METH_KEYWORDS,
+                                                     "A generation that runs."),
+    recording<monitor_load, Drop<give_no_load, 1, 0>>("load", METH_VARARGS, "load(name, setup, /)"),
+    reading<monitor_summary>("summary", METH_NOARGS, "JSON."),
+    reading<monitor_metrics>("metrics", METH_NOARGS, "JSON of the last generation, or None."),
+    reading<monitor_history>("history", METH_NOARGS, "JSON texts, oldest first."),
+    reading<monitor_compare>("compare", METH_VARARGS, "compare(before, /) -> JSON"),
+    reading<monitor_diagnose>("diagnose", METH_VARARGS, "diagnose(metrics, facts, /) -> JSON"),
+    reading<monitor_text>("text", METH_VARARGS, "text(metrics, /): lines for people."),
+    reading<monitor_validate>("validate", METH_VARARGS),
+    reading<monitor_export>("export_json", METH_VARARGS),
+    reading<monitor_import>("import_json", METH_VARARGS),
+    recording<monitor_reset>("reset_metrics", METH_NOARGS),
+    recording<monitor_clear>("clear_history", METH_NOARGS),
+    {},
 };
-PyMethodDef load_methods[] = {
-    {"end", load_end, METH_VARARGS, "end(failed=False, /) -> seconds"},
-    {nullptr, nullptr, 0, nullptr},
+Method load_methods[] = {
+    recording<load_end, Drop<give_not_known, 0, 1>>("end", METH_VARARGS,
+                                                    "end(failed=False, /) -> seconds"),
+    {},
 };
-PyType_Slot monitor_slots[] = {
-    {Py_tp_new, reinterpret_cast<void*>(monitor_new)},
-    {Py_tp_dealloc, reinterpret_cast<void*>(MonitorObject::dealloc)},
-    {Py_tp_methods, monitor_methods},
-    {0, nullptr},
+Slot monitor_slots[] = {
+    Slot::made<monitor_new, MonitorObject>(),
+    Slot::dealloc<MonitorObject::dealloc>(),
+    Slot(monitor_methods),
+    {},
 };
-PyType_Slot load_slots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void*>(LoadObject::dealloc)},
-    {Py_tp_methods, load_methods},
-    {0, nullptr},
+Slot load_slots[] = {
+    Slot::dealloc<LoadObject::dealloc>(),
+    Slot(load_methods),
+    {},
 };
-constexpr unsigned kPlain = Py_TPFLAGS_DEFAULT;
-constexpr unsigned kMadeHere = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
-PyType_Spec monitor_spec = {"genscope._core.GenerationMonitor", sizeof(MonitorObject), 0, kPlain,
-                            monitor_slots};
-PyType_Spec load_spec = {"genscope._core.Load", sizeof(LoadObject), 0, kMadeHere, load_slots};
+constexpr TypeSpec monitor_spec = {"genscope._core.GenerationMonitor", sizeof(MonitorObject),
+                                   monitor_slots};
+constexpr TypeSpec load_spec = {"genscope._core.Load", sizeof(LoadObject), load_slots, kMadeHere};
 
 }  // namespace
 
 bool add_generation_monitor(PyObject* module) {
-  const auto type = [&](PyType_Spec& spec) {
-    return reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &spec, nullptr));
-  };
-  PyTypeObject* const monitor = type(monitor_spec);
-  g_load = type(load_spec);
-  return monitor != nullptr && add_running(module) && g_load != nullptr &&
-         PyModule_AddObject(module, "GenerationMonitor", reinterpret_cast<PyObject*>(monitor)) == 0;
+  g_load = make_type(module, load_spec);
+  if (g_load == nullptr) return false;
+  g_no_load = LoadObject::make(g_load);
+  g_not_known = PyFloat_FromDouble(std::numeric_limits<double>::quiet_NaN());
+  return g_no_load != nullptr && g_not_known != nullptr && add_running(module) &&
+         add_type(module, monitor_spec, "GenerationMonitor");
 }
 
 }  // namespace genscope::python

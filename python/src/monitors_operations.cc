@@ -64,7 +64,7 @@ PyObject* tracked_enter(PyObject* object, PyObject*) {
   }
   {
     const Released released(self.release);
-    self.running = std::make_unique<Operation>(self.monitor->track(self.name, self.aggregate));
+    self.running.reset(new Operation(self.monitor->track(self.name, self.aggregate)));
   }
   Py_INCREF(object);
   return object;
@@ -168,17 +168,19 @@ PyObject* once_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
       !text_of(name, operation)) {
     return nullptr;
   }
-  PyObject* const object = OnceObject::make(type);
-  if (object == nullptr) return nullptr;
-  Once& self = OnceObject::of(object);
+  Ref object(OnceObject::make(type));
+  if (!object) return nullptr;
+  Once& self = OnceObject::of(object.get());
   TrackOptions options;
   options.device = device;
   options.memory = memory_of(read, reset, device);
   options.out = [text = self.text](std::string_view piece) { text->append(piece); };
   self.release = options.memory->has_gpu();
-  const Released released(self.release);
-  self.running = std::make_unique<TrackedOperation>(operation, std::move(options));
-  return object;
+  {
+    const Released released(self.release);
+    self.running = std::make_unique<TrackedOperation>(operation, std::move(options));
+  }
+  return object.release();
 }
 
 // end(failed=False, /) -> str: what it prints; "" when it has ended before.
@@ -202,61 +204,60 @@ PyObject* once_end(PyObject* object, PyObject* args) {
   return to_str(std::exchange(*self.text, {}));
 }
 
-PyMethodDef monitor_methods[] = {
-    {"track", monitor_track, METH_VARARGS, "track(operation, aggregate=False, /)"},
-    {"summary", monitor_summary, METH_VARARGS, "summary(show_aggregate=True, full=False, /)"},
-    {"to_json", monitor_json, METH_NOARGS, nullptr},
-    {"to_csv", monitor_csv, METH_NOARGS, nullptr},
-    {"gpu_reason", monitor_reason, METH_NOARGS, "Why GPU figures are absent."},
-    {"total_time", total_time, METH_NOARGS, nullptr},
-    {"operation_time", operation_time, METH_O, nullptr},
-    {"clear", monitor_clear, METH_NOARGS, nullptr},
-    {"memory", monitor_memory, METH_NOARGS, "(cpu, used, reserved, peak) in bytes, or None."},
-    {nullptr, nullptr, 0, nullptr},
+Method monitor_methods[] = {
+    recording<monitor_track, Drop<give_nothing, 1, 0>>("track", METH_VARARGS,
+                                                       "track(operation, aggregate=False, /)"),
+    reading<monitor_summary>("summary", METH_VARARGS,
+                             "summary(show_aggregate=True, full=False, /)"),
+    reading<monitor_json>("to_json", METH_NOARGS),
+    reading<monitor_csv>("to_csv", METH_NOARGS),
+    reading<monitor_reason>("gpu_reason", METH_NOARGS, "Why GPU figures are absent."),
+    reading<total_time>("total_time", METH_NOARGS),
+    reading<operation_time>("operation_time", METH_O),
+    recording<monitor_clear>("clear", METH_NOARGS),
+    reading<monitor_memory>("memory", METH_NOARGS,
+                            "(cpu, used, reserved, peak) in bytes, or None."),
+    {},
 };
-PyMethodDef tracked_methods[] = {
-    {"__enter__", tracked_enter, METH_NOARGS, nullptr},
-    {"__exit__", tracked_exit, METH_VARARGS, nullptr},
-    {nullptr, nullptr, 0, nullptr},
+Method tracked_methods[] = {
+    recording<tracked_enter, Drop<give_self, 1, 0>>("__enter__", METH_NOARGS),
+    recording<tracked_exit>("__exit__", METH_VARARGS),
+    {},
 };
-PyMethodDef once_methods[] = {
-    {"end", once_end, METH_VARARGS, "end(failed=False, /) -> str"},
-    {nullptr, nullptr, 0, nullptr},
+Method once_methods[] = {
+    recording<once_end, Drop<give_no_text, 0, 1>>("end", METH_VARARGS,
+                                                  "end(failed=False, /) -> str"),
+    {},
 };
-PyType_Slot monitor_slots[] = {
-    {Py_tp_new, reinterpret_cast<void*>(monitor_new)},
-    {Py_tp_dealloc, reinterpret_cast<void*>(MonitorObject::dealloc)},
-    {Py_tp_methods, monitor_methods},
-    {0, nullptr},
+Slot monitor_slots[] = {
+    Slot::made<monitor_new, MonitorObject>(),
+    Slot::dealloc<MonitorObject::dealloc>(),
+    Slot(monitor_methods),
+    {},
 };
-PyType_Slot tracked_slots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void*>(TrackedObject::dealloc)},
-    {Py_tp_methods, tracked_methods},
-    {0, nullptr},
+Slot tracked_slots[] = {
+    Slot::dealloc<TrackedObject::dealloc>(),
+    Slot(tracked_methods),
+    {},
 };
-PyType_Slot once_slots[] = {
-    {Py_tp_new, reinterpret_cast<void*>(once_new)},
-    {Py_tp_dealloc, reinterpret_cast<void*>(OnceObject::dealloc)},
-    {Py_tp_methods, once_methods},
-    {0, nullptr},
+Slot once_slots[] = {
+    Slot::made<once_new, OnceObject>(),
+    Slot::dealloc<OnceObject::dealloc>(),
+    Slot(once_methods),
+    {},
 };
-PyType_Spec monitor_spec = {"genscope._core.OperationMonitor", sizeof(MonitorObject), 0,
-                            Py_TPFLAGS_DEFAULT, monitor_slots};
-PyType_Spec tracked_spec = {"genscope._core.TrackedOperation", sizeof(TrackedObject), 0,
-                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, tracked_slots};
-PyType_Spec once_spec = {"genscope._core.OneOperation", sizeof(OnceObject), 0, Py_TPFLAGS_DEFAULT,
-                         once_slots};
+constexpr TypeSpec monitor_spec = {"genscope._core.OperationMonitor", sizeof(MonitorObject),
+                                   monitor_slots};
+constexpr TypeSpec tracked_spec = {"genscope._core.TrackedOperation", sizeof(TrackedObject),
+                                   tracked_slots, kMadeHere};
+constexpr TypeSpec once_spec = {"genscope._core.OneOperation", sizeof(OnceObject), once_slots};
 
 }  // namespace
 
 bool add_operation_monitor(PyObject* module) {
-  PyObject* const monitor = PyType_FromModuleAndSpec(module, &monitor_spec, nullptr);
-  PyObject* const once = PyType_FromModuleAndSpec(module, &once_spec, nullptr);
-  g_tracked =
-      reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &tracked_spec, nullptr));
-  return monitor != nullptr && once != nullptr && g_tracked != nullptr &&
-         PyModule_AddObject(module, "OperationMonitor", monitor) == 0 &&
-         PyModule_AddObject(module, "OneOperation", once) == 0;
+  g_tracked = make_type(module, tracked_spec);
+  return g_tracked != nullptr && add_type(module, monitor_spec, "OperationMonitor") &&
+         add_type(module, once_spec, "OneOperation");
 }
 
 }  // namespace genscope::python

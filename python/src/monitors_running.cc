@@ -6,6 +6,7 @@ namespace genscope::python {
 namespace {
 
 PyTypeObject* g_running = nullptr;
+PyObject* g_ended = nullptr;  // a Generation that does nothing
 
 PyObject* running_begin(PyObject* self, PyObject*) {
   if (Generation* const of = RunningObject::of(self).get()) of->begin_step();
@@ -53,6 +54,10 @@ PyObject* running_finish(PyObject* self, PyObject* args) {
     running.detached.reset();
     if (running.thread == std::this_thread::get_id()) running.scoped.reset();
   }
+  if (running.ended->id == 0) {  // there was no memory for them
+    running.ended.reset();
+    return none();
+  }
   return PyBool_FromLong(running.ended->target_met ? 1 : 0);
 }
 
@@ -61,32 +66,36 @@ PyObject* running_metrics(PyObject* self, PyObject*) {
   return ended ? to_str(to_json(*ended)) : none();
 }
 
-PyMethodDef running_methods[] = {
-    {"begin_step", running_begin, METH_NOARGS, nullptr},
-    {"end_step", running_end_step, METH_NOARGS, "Seconds, or None if no step was open."},
-    {"note_gpu_memory", running_note, METH_O, "Bytes in use, by the framework's allocator."},
-    {"progress", running_progress, METH_NOARGS, "(steps, elapsed, projected, out of reach)"},
-    {"span", running_span, METH_NOARGS, "Id of its span, 0 while nothing is recorded."},
-    {"finish", running_finish, METH_VARARGS, "finish(reason=None, /) -> bool"},
-    {"metrics", running_metrics, METH_NOARGS, "JSON once it has ended, else None."},
-    {nullptr, nullptr, 0, nullptr},
+Method running_methods[] = {
+    recording<running_begin>("begin_step", METH_NOARGS),
+    recording<running_end_step>("end_step", METH_NOARGS, "Seconds, or None if no step was open."),
+    recording<running_note>("note_gpu_memory", METH_O,
+                            "Bytes in use, by the framework's allocator."),
+    reading<running_progress>("progress", METH_NOARGS, "(steps, elapsed, projected, out of reach)"),
+    recording<running_span, DropId>("span", METH_NOARGS,
+                                    "Id of its span, 0 while nothing is recorded."),
+    recording<running_finish>("finish", METH_VARARGS, "finish(reason=None, /) -> bool"),
+    reading<running_metrics>("metrics", METH_NOARGS, "JSON once it has ended, else None."),
+    {},
 };
-PyType_Slot running_slots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void*>(RunningObject::dealloc)},
-    {Py_tp_methods, running_methods},
-    {0, nullptr},
+Slot running_slots[] = {
+    Slot::dealloc<RunningObject::dealloc>(),
+    Slot(running_methods),
+    {},
 };
-PyType_Spec running_spec = {"genscope._core.Generation", sizeof(RunningObject), 0,
-                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, running_slots};
+constexpr TypeSpec running_spec = {"genscope._core.Generation", sizeof(RunningObject),
+                                   running_slots, kMadeHere};
 
 }  // namespace
 
 PyTypeObject* running_type() noexcept { return g_running; }
 
+PyObject* give_ended(PyObject*, PyObject* const*) noexcept { return another(g_ended).release(); }
+
 bool add_running(PyObject* module) {
-  g_running =
-      reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &running_spec, nullptr));
-  return g_running != nullptr;
+  g_running = make_type(module, running_spec);
+  g_ended = g_running != nullptr ? RunningObject::make(g_running) : nullptr;
+  return g_ended != nullptr;
 }
 
 }  // namespace genscope::python

@@ -33,6 +33,8 @@ struct Running {
 using RunningObject = Holder<Running>;
 
 PyTypeObject* running_type() noexcept;
+// In the place of one that there is no memory for.
+PyObject* give_ended(PyObject*, PyObject* const*) noexcept;
 bool add_running(PyObject* module);
 
 }  // namespace genscope::python

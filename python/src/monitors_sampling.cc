@@ -64,9 +64,10 @@ PyObject* sampler_stop(PyObject* self, PyObject*) {
   return none();
 }
 void sampler_dealloc(PyObject* self) {
-  {
+  if (Object::full_in(self)) {
+    std::unique_ptr<Sampler> sampler = std::move(Object::of(self));
     const WithoutGil released;
-    Object::of(self).reset();
+    sampler.reset();
   }
   Object::dealloc(self);
 }
@@ -141,21 +142,22 @@ PyObject* sampler_request(PyObject* self, PyObject*) {
   return none();
 }
 
-PyMethodDef methods[] = {
-    {"start", sampler_start, METH_NOARGS, "Opens the probes, reads once, starts the thread."},
-    {"stop", sampler_stop, METH_NOARGS, "Reads a last time and ends the thread."},
-    {"snapshot", sampler_snapshot, METH_NOARGS, "What was last read, a dict per entity."},
-    {"reports", sampler_reports, METH_NOARGS, "(probe, state, reason) of each."},
-    {"request", sampler_request, METH_NOARGS, "Reads at the next occasion."},
-    {nullptr, nullptr, 0, nullptr},
+Method methods[] = {
+    recording<sampler_start>("start", METH_NOARGS,
+                             "Opens the probes, reads once, starts the thread."),
+    recording<sampler_stop>("stop", METH_NOARGS, "Reads a last time and ends the thread."),
+    reading<sampler_snapshot>("snapshot", METH_NOARGS, "What was last read, a dict per entity."),
+    reading<sampler_reports>("reports", METH_NOARGS, "(probe, state, reason) of each."),
+    recording<sampler_request>("request", METH_NOARGS, "Reads at the next occasion."),
+    {},
 };
-PyType_Slot slots[] = {
-    {Py_tp_new, reinterpret_cast<void*>(sampler_new)},
-    {Py_tp_dealloc, reinterpret_cast<void*>(sampler_dealloc)},
-    {Py_tp_methods, methods},
-    {0, nullptr},
+Slot slots[] = {
+    Slot::made<sampler_new, Object>(),
+    Slot::dealloc<sampler_dealloc>(),
+    Slot(methods),
+    {},
 };
-PyType_Spec spec = {"genscope._core.Sampler", sizeof(Object), 0, Py_TPFLAGS_DEFAULT, slots};
+constexpr TypeSpec spec = {"genscope._core.Sampler", sizeof(Object), slots};
 
 }  // namespace
 

@@ -50,7 +50,7 @@ PyObject* config_dict(const Config& config) {
       put(d, "save_raw_data", flag(config.save_raw_data)) &&
       put(d, "output_dir", to_str(config.output_dir)) &&
       put(d, "max_data_points", count(config.max_data_points)) &&
-      put(d, "session_tags", tags.release()) &&
+      put(d, "session_tags", tags.release()) && put(d, "keep_args", flag(config.keep_args)) &&
       put(d, "profile_inference_steps", flag(config.profile_inference_steps)) &&
       put(d, "profile_vae_decode", flag(config.profile_vae_decode)) &&
       put(d, "profile_text_encoding", flag(config.profile_text_encoding));
@@ -163,20 +163,21 @@ PyObject* aggregate_path(PyObject*, PyObject* args) {
   return Py_BuildValue("(NN)", to_str(json), list.release());
 }
 
-PyMethodDef functions[] = {
-    {"load_config", read_config, METH_VARARGS, "load_config(path, /) -> dict"},
-    {"parse_config", read_config_text, METH_VARARGS, "parse_config(yaml, file_name, /) -> dict"},
-    {"preset", config_preset, METH_VARARGS, "preset(name, /) -> dict"},
-    {"load_monitor_config", read_monitor_config, METH_VARARGS,
-     "load_monitor_config(path, /) -> dict"},
-    {"pipeline_settings", settings_for, METH_VARARGS,
-     "pipeline_settings(architecture, gpu=None, model=None, /) -> JSON"},
-    {"aggregate", aggregate_path, METH_VARARGS, "aggregate(path, reports_only, /)"},
-    {nullptr, nullptr, 0, nullptr},
+Method functions[] = {
+    reading<read_config>("load_config", METH_VARARGS, "load_config(path, /) -> dict"),
+    reading<read_config_text>("parse_config", METH_VARARGS,
+                              "parse_config(yaml, file_name, /) -> dict"),
+    reading<config_preset>("preset", METH_VARARGS, "preset(name, /) -> dict"),
+    reading<read_monitor_config>("load_monitor_config", METH_VARARGS,
+                                 "load_monitor_config(path, /) -> dict"),
+    reading<settings_for>("pipeline_settings", METH_VARARGS,
+                          "pipeline_settings(architecture, gpu=None, model=None, /) -> JSON"),
+    reading<aggregate_path>("aggregate", METH_VARARGS, "aggregate(path, reports_only, /)"),
+    {},
 };
 
 }  // namespace
 
-bool add_settings(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
+bool add_settings(PyObject* module) { return add_functions(module, functions); }
 
 }  // namespace genscope::python

@@ -1,10 +1,13 @@
 #include "open_spans.h"
 
+#include <pthread.h>
+
 #include <atomic>
-#include <memory>
 #include <mutex>
 #include <new>
 #include <unordered_map>
+
+#include "entry.h"
 
 namespace genscope::python {
 
@@ -26,14 +29,24 @@ namespace internal_stack {
 
 thread_local Stack* t_stack = nullptr;
 
+// Freed by a key: a thread_local with a destructor would end the process where there is no memory
+// to register it.
 Stack* make_stack() noexcept {
-  struct Owner {
-    std::unique_ptr<Stack> stack;
-    ~Owner() { t_stack = nullptr; }
+  struct Key {
+    pthread_key_t key{};
+    bool made = pthread_key_create(&key, [](void* stack) {
+                  t_stack = nullptr;
+                  delete static_cast<Stack*>(stack);
+                }) == 0;
   };
-  thread_local Owner t_owner;
-  t_owner.stack.reset(new (std::nothrow) Stack);
-  return t_stack = t_owner.stack.get();
+  static const Key key;
+  Stack* const stack = key.made ? new (std::nothrow) Stack : nullptr;
+  if (stack == nullptr) return nullptr;
+  if (pthread_setspecific(key.key, stack) != 0) {
+    delete stack;
+    return nullptr;
+  }
+  return t_stack = stack;
 }
 
 }  // namespace internal_stack
@@ -94,7 +107,7 @@ Opened enter_in_task(std::uint64_t span) noexcept {
   opened.id = span;
   if (span == 0) return opened;
   opened.before = PyObject_CallNoArgs(g_get);
-  const Ref id(PyLong_FromUnsignedLongLong(opened.id));
+  const Ref id(opened.before != nullptr ? PyLong_FromUnsignedLongLong(opened.id) : nullptr);
   const Ref token(id ? PyObject_CallFunctionObjArgs(g_set, id.get(), nullptr) : nullptr);
   PyErr_Clear();
   return opened;
@@ -123,37 +136,44 @@ namespace {
 // that ends leaves the task below it.
 constexpr std::size_t kMaxKept = 4096;
 std::atomic<std::size_t> g_kept{0};  // their number: without any, end() pays a load
-std::mutex& kept_mutex() noexcept {
-  static auto* const mutex = new std::mutex;
-  return *mutex;
-}
-std::unordered_map<std::uint64_t, PyObject*>& kept() noexcept {
-  static auto* const map = new std::unordered_map<std::uint64_t, PyObject*>;
-  return *map;
+struct Kept {
+  std::mutex mutex;
+  std::unordered_map<std::uint64_t, PyObject*> before;
+};
+Kept& kept() {
+  static auto* const kept = new Kept;
+  return *kept;
 }
 
 }  // namespace
 
 void keep(const Opened& opened) noexcept {
   if (opened.id == 0 || opened.before == nullptr) return;
-  const std::lock_guard lock(kept_mutex());
-  if (kept().size() >= kMaxKept || !kept().emplace(opened.id, opened.before).second) {
-    Py_DECREF(opened.before);
+  Ref before(opened.before);
+  try {
+    if (!internal::may_throw()) return;
+    Kept& all = kept();
+    const std::lock_guard lock(all.mutex);
+    if (all.before.size() < kMaxKept && all.before.emplace(opened.id, before.get()).second) {
+      static_cast<void>(before.release());
+    }
+    g_kept.store(all.before.size(), std::memory_order_relaxed);
+  } catch (...) {  // as beyond the bound
   }
-  g_kept.store(kept().size(), std::memory_order_relaxed);
 }
 
 Opened take_kept(std::uint64_t id) noexcept {
   Opened opened;
   if (g_kept.load(std::memory_order_relaxed) == 0) [[likely]]
     return opened;
-  const std::lock_guard lock(kept_mutex());
-  const auto found = kept().find(id);
-  if (found == kept().end()) return opened;
+  Kept& all = kept();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.before.find(id);
+  if (found == all.before.end()) return opened;
   opened.id = id;
   opened.before = found->second;
-  kept().erase(found);
-  g_kept.store(kept().size(), std::memory_order_relaxed);
+  all.before.erase(found);
+  g_kept.store(all.before.size(), std::memory_order_relaxed);
   return opened;
 }
 
@@ -182,8 +202,8 @@ PyObject* set_running_loop(PyObject* original, PyObject* loop) {
   if (result != nullptr) t_loop = loop != Py_None ? 1 : 0;
   return result;
 }
-PyMethodDef announced = {"_set_running_loop", set_running_loop, METH_O,
-                         "asyncio's own, which genscope listens to."};
+Method announced = passing<set_running_loop>("_set_running_loop", METH_O,
+                                             "asyncio's own, which genscope listens to.");
 
 PyObject* follow_loops(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!arity(count, 2, 2, "follow_loops(set_running_loop, running, /)")) return nullptr;
@@ -198,20 +218,23 @@ PyObject* follow_context(PyObject*, PyObject*) {
   return none();
 }
 
-PyMethodDef functions[] = {
-    {"keep_context", keep_context, METH_O, "keep_context(variable): holds a task's open span."},
-    {"ask_for_loops", ask_for_loops, METH_O,
-     "ask_for_loops(running_loop): from now on, at each span."},
-    {"follow_loops", as_function(follow_loops), METH_FASTCALL,
-     "follow_loops(set_running_loop, running, /): in place of the first; the second is whether the "
-     "calling thread runs a loop already."},
-    {"follow_context", follow_context, METH_NOARGS,
-     "From now on, spans of threads that run for a task are below the task's."},
-    {nullptr, nullptr, 0, nullptr},
+Method functions[] = {
+    reading<keep_context>("keep_context", METH_O,
+                          "keep_context(variable): holds a task's open span."),
+    reading<ask_for_loops>("ask_for_loops", METH_O,
+                           "ask_for_loops(running_loop): from now on, at each span."),
+    reading<follow_loops>(
+        "follow_loops", METH_FASTCALL,
+        "follow_loops(set_running_loop, running, /): in place of the first; the second is whether "
+        "the calling thread runs a loop already."),
+    reading<follow_context>(
+        "follow_context", METH_NOARGS,
+        "From now on, spans of threads that run for a task are below the task's."),
+    {},
 };
 
 }  // namespace
 
-bool add_open_spans(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
+bool add_open_spans(PyObject* module) { return add_functions(module, functions); }
 
 }  // namespace genscope::python

@@ -1,5 +1,7 @@
 #include "plain.h"
 
+#include "entry.h"
+
 namespace genscope::python {
 namespace {
 
@@ -36,10 +38,11 @@ PyObject* make_plain(PyObject*, PyObject* args) {
   return PyArg_ParseTuple(args, "O|i", &value, &depth) != 0 ? plain_copy(value, depth) : nullptr;
 }
 
-PyMethodDef functions[] = {
-    {"plain", make_plain, METH_VARARGS,
-     "plain(value, depth=8, /): a copy for JSON that holds nothing of the program's."},
-    {nullptr, nullptr, 0, nullptr},
+Method functions[] = {
+    reading<make_plain>(
+        "plain", METH_VARARGS,
+        "plain(value, depth=8, /): a copy for JSON that holds nothing of the program's."),
+    {},
 };
 
 }  // namespace
@@ -55,6 +58,6 @@ PyObject* plain_copy(PyObject* value, int depth) noexcept {
   return name ? PyUnicode_FromFormat("<%U>", name.get()) : nullptr;
 }
 
-bool add_plain(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
+bool add_plain(PyObject* module) { return add_functions(module, functions); }
 
 }  // namespace genscope::python

@@ -40,12 +40,6 @@ inline Ref another(PyObject* object) noexcept {
   return Ref(object);
 }
 
-// A type as a name of the module; false with an exception.
-inline bool add_type(PyObject* module, PyType_Spec& spec, const char* name) noexcept {
-  PyObject* const type = PyType_FromModuleAndSpec(module, &spec, nullptr);
-  return type != nullptr && PyModule_AddObject(module, name, type) == 0;
-}
-
 inline PyObject* none() noexcept {
   Py_INCREF(Py_None);
   return Py_None;
@@ -106,7 +100,8 @@ struct OwnMutex {
 class WithoutGil {
  public:
   WithoutGil() noexcept : state_(PyEval_SaveThread()) {}
-  ~WithoutGil() { PyEval_RestoreThread(state_); }
+  // A thread that waits for the GIL of an interpreter that ends is ended there, by unwinding.
+  ~WithoutGil() noexcept(false) { PyEval_RestoreThread(state_); }
   WithoutGil(const WithoutGil&) = delete;
   WithoutGil& operator=(const WithoutGil&) = delete;
 
@@ -133,6 +128,15 @@ bool add_events(PyObject* module);
 bool add_plain(PyObject* module);
 bool add_stages(PyObject* module);
 bool add_steps(PyObject* module);
+bool add_validator(PyObject* module);
+bool add_bench(PyObject* module);
+bool add_bench_suite(PyObject* module);
+bool add_optimize_devices(PyObject* module);
+bool add_optimize_models(PyObject* module);
+bool add_optimize_cache(PyObject* module);
+bool add_optimize_lanes(PyObject* module);
+bool add_optimize_tiers(PyObject* module);
+bool add_optimize_flow(PyObject* module);
 
 // Takes the device time that is known by now. Before a trace is closed, without the GIL.
 void settle_device_time() noexcept;

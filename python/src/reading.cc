@@ -7,8 +7,9 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "python.h"
+#include "entry.h"
 
 namespace genscope::python {
 namespace {
@@ -48,7 +49,7 @@ PyObject* make_report(PyObject*, PyObject* args) {
     } else if (wanted == "csv") {
       report_csv(whole->run, whole->analysis, sink);
     } else {
-      const Advice advice = advise(facts_of(whole->run, whole->analysis));
+      const Advice advice = advise(facts_of(whole->analysis));
       if (wanted == "json") {
         report_json(whole->run, whole->analysis, advice, sink);
       } else if (wanted == "html") {
@@ -74,52 +75,87 @@ PyObject* make_report(PyObject*, PyObject* args) {
   return to_str(text);
 }
 
-// compare(before, after, format, target_seconds or 0, noise_floor, force, /) -> str
+bool take_paths(PyObject* list, std::vector<std::string>& paths) {
+  for (Py_ssize_t i = 0; i < PyList_Size(list); ++i) {
+    const char* const path = PyUnicode_AsUTF8AndSize(PyList_GetItem(list, i), nullptr);
+    if (path == nullptr) return false;
+    paths.emplace_back(path);
+  }
+  return true;
+}
+
+// One run is in memory at a time, but for the two of a page's pictures.
+std::optional<Error> write_comparison(const std::vector<std::string> (&sides)[2],
+                                      const CompareOptions& options, const std::string& format,
+                                      const Sink& sink) {
+  Comparer comparer;
+  for (const int side : {0, 1}) {
+    for (const std::string& path : sides[side]) {
+      const Result<Whole> one = read_whole(path);
+      if (!one) return one.error();
+      if (side == 0) {
+        comparer.add_before(one->run, one->analysis);
+      } else {
+        comparer.add_after(one->run, one->analysis);
+      }
+    }
+  }
+  const Comparison comparison = comparer.finish(options);
+  if (format == "html") {
+    const Result<Whole> before = read_whole(sides[0][comparison.typical_before]);
+    if (!before) return before.error();
+    const Result<Whole> after = read_whole(sides[1][comparison.typical_after]);
+    if (!after) return after.error();
+    compare_html(comparison, before->run, before->analysis, after->run, after->analysis, sink);
+  } else if (format == "md") {
+    compare_markdown(comparison, sink);
+  } else if (format == "text") {
+    compare_text(comparison, {}, sink);
+  } else {
+    compare_json(comparison, sink);
+  }
+  return std::nullopt;
+}
+
+// compare(before, after, format, target_seconds or 0, noise_floor, force, /) -> str; lists of paths
 PyObject* make_comparison(PyObject*, PyObject* args) {
-  const char *first = nullptr, *second = nullptr, *format = nullptr;
+  PyObject *first = nullptr, *second = nullptr;
+  const char* format = nullptr;
   double target = 0, noise = 0;
   int force = 0;
-  if (PyArg_ParseTuple(args, "sssddp", &first, &second, &format, &target, &noise, &force) == 0) {
+  if (PyArg_ParseTuple(args, "O!O!sddp", &PyList_Type, &first, &PyList_Type, &second, &format,
+                       &target, &noise, &force) == 0) {
     return nullptr;
   }
-  const std::string paths[] = {first, second}, wanted = format;
+  std::vector<std::string> sides[2];
+  if (!take_paths(first, sides[0]) || !take_paths(second, sides[1])) return nullptr;
+  if (sides[0].empty() || sides[1].empty()) {
+    return PyErr_Format(PyExc_ValueError, "no run on the %s side: give at least one",
+                        sides[0].empty() ? "first" : "second");
+  }
+  CompareOptions options{.noise_floor = noise, .force = force != 0};
+  if (target > 0) options.target_seconds = target;
+  const std::string wanted = format;
   std::string text;
   std::optional<Error> error;
   {
     const WithoutGil released;
-    const Sink sink = [&](std::string_view piece) { text += piece; };
-    const Result<Whole> before = read_whole(paths[0]);
-    const Result<Whole> after = before ? read_whole(paths[1]) : before.error();
-    if (!after) {
-      error = after.error();
-    } else {
-      CompareOptions options{.noise_floor = noise, .force = force != 0};
-      if (target > 0) options.target_seconds = target;
-      const Comparison comparison =
-          compare(before->run, before->analysis, after->run, after->analysis, options);
-      if (wanted == "html") {
-        compare_html(comparison, before->run, before->analysis, after->run, after->analysis, sink);
-      } else if (wanted == "md") {
-        compare_markdown(comparison, sink);
-      } else if (wanted == "text") {
-        compare_text(comparison, {}, sink);
-      } else {
-        compare_json(comparison, sink);
-      }
-    }
+    error =
+        write_comparison(sides, options, wanted, [&](std::string_view piece) { text += piece; });
   }
   return error ? raise(*error) : to_str(text);
 }
 
-PyMethodDef functions[] = {
-    {"report", make_report, METH_VARARGS, "report(path, format, /) -> str"},
-    {"compare", make_comparison, METH_VARARGS,
-     "compare(before, after, format, target_seconds, noise_floor, force, /) -> str"},
-    {nullptr, nullptr, 0, nullptr},
+Method functions[] = {
+    reading<make_report>("report", METH_VARARGS, "report(path, format, /) -> str"),
+    reading<make_comparison>(
+        "compare", METH_VARARGS,
+        "compare(before, after, format, target_seconds, noise_floor, force, /) -> str"),
+    {},
 };
 
 }  // namespace
 
-bool add_reading(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
+bool add_reading(PyObject* module) { return add_functions(module, functions); }
 
 }  // namespace genscope::python

@@ -1,9 +1,10 @@
 // Events, counters, detached spans and the switches of the recorder.
 #include "recording.h"
 
-#include <vector>
+#include <iterator>
 
 #include "arguments.h"
+#include "entry.h"
 #include "open_spans.h"
 #include "span.h"
 
@@ -15,50 +16,55 @@ bool id_of(PyObject* object, std::uint64_t& id) noexcept {
   return PyErr_Occurred() == nullptr;
 }
 
-// Calls `record` with the keywords as Args.
-template <class Record>
-PyObject* with_arguments(PyObject* const* values, PyObject* names, Record&& record) {
-  const Py_ssize_t count = names != nullptr ? PyTuple_Size(names) : 0;
-  std::vector<Arg> args;
-  args.reserve(static_cast<std::size_t>(count));
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    Arg arg("", 0);
-    const Took took = make_argument(PyTuple_GetItem(names, i), values[i], arg);
-    if (took == Took::failed) return nullptr;
-    if (took == Took::yes) args.push_back(arg);
+// An event in the span that is open here. It holds four arguments; more go into further ones of
+// the same name: readers take the arguments of all.
+class Telling {
+ public:
+  explicit Telling(std::string_view name) noexcept
+      : name_(name), task_(loop_is_running() ? current_in_task() : 0) {}
+
+  void add(PyObject* key, PyObject* value) noexcept {
+    if (!make_argument(key, value, pairs_[count_])) return;
+    if (++count_ == std::size(pairs_)) put();
   }
-  record(args);
+  void finish() noexcept {
+    if (count_ > 0 || !told_) put();
+  }
+
+ private:
+  void put() noexcept {
+    const auto& p = pairs_;
+    if (count_ == 0) put({});
+    if (count_ == 1) put({p[0].arg});
+    if (count_ == 2) put({p[0].arg, p[1].arg});
+    if (count_ == 3) put({p[0].arg, p[1].arg, p[2].arg});
+    if (count_ == 4) put({p[0].arg, p[1].arg, p[2].arg, p[3].arg});
+    count_ = 0;
+    told_ = true;
+  }
+  void put(Args args) const noexcept {
+    task_ != 0 ? event(Handle(task_), name_, args) : event(name_, args);
+  }
+
+  std::string_view name_;
+  std::uint64_t task_;  // 0: of the thread
+  Pair pairs_[4];
+  std::size_t count_ = 0;
+  bool told_ = false;
+};
+
+PyObject* record_event(PyObject*, PyObject* const* args, Py_ssize_t count,
+                       PyObject* names) noexcept {
+  std::string_view text;
+  if (!arity(count, 1, 1, "event(name, /, **args)") || !text_of(args[0], text)) return nullptr;
+  Telling telling(text);
+  const Py_ssize_t keywords = names != nullptr ? PyTuple_Size(names) : 0;
+  for (Py_ssize_t i = 0; i < keywords; ++i) telling.add(PyTuple_GetItem(names, i), args[1 + i]);
+  telling.finish();
   return none();
 }
 
-// Events take an initializer_list; what is more than one event holds goes into the next of the same
-// name: readers take the arguments of all.
-template <class Put>
-void in_pieces(const std::vector<Arg>& args, Put&& put) {
-  if (args.empty()) return put(Args{});
-  for (std::size_t i = 0; i < args.size(); i += 4) {
-    const std::size_t left = args.size() - i;
-    if (left >= 4) put(Args{args[i], args[i + 1], args[i + 2], args[i + 3]});
-    if (left == 3) put(Args{args[i], args[i + 1], args[i + 2]});
-    if (left == 2) put(Args{args[i], args[i + 1]});
-    if (left == 1) put(Args{args[i]});
-  }
-}
-
-void put_event(std::string_view name, const std::vector<Arg>& args) {
-  const std::uint64_t task = loop_is_running() ? current_in_task() : 0;
-  in_pieces(args,
-            [&](Args piece) { task != 0 ? event(Handle(task), name, piece) : event(name, piece); });
-}
-
-PyObject* record_event(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  std::string_view text;
-  if (!arity(count, 1, 1, "event(name, /, **args)") || !text_of(args[0], text)) return nullptr;
-  return with_arguments(args + 1, names,
-                        [&](const std::vector<Arg>& list) { put_event(text, list); });
-}
-
-PyObject* record_counter(PyObject*, PyObject* const* args, Py_ssize_t count) {
+PyObject* record_counter(PyObject*, PyObject* const* args, Py_ssize_t count) noexcept {
   std::string_view text;
   if (!arity(count, 2, 2, "counter(name, value)") || !text_of(args[0], text)) return nullptr;
   const double value = PyFloat_AsDouble(args[1]);
@@ -68,7 +74,8 @@ PyObject* record_counter(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }
 
 // begin_detached(kind, name, parent=0, track=0, /, **args) -> int
-PyObject* open_detached(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+PyObject* open_detached(PyObject*, PyObject* const* args, Py_ssize_t count,
+                        PyObject* names) noexcept {
   SpanKind kind = SpanKind::none;
   std::string_view text;
   std::uint64_t parent = 0, track = 0;
@@ -79,13 +86,15 @@ PyObject* open_detached(PyObject*, PyObject* const* args, Py_ssize_t count, PyOb
   }
   const Under under{.parent = Handle(parent),
                     .track = Track::from_id(static_cast<std::uint32_t>(track))};
-  Site* const site = site_of(kind, text);
+  Site* const site = site_or_none(kind, text);
   const Handle span = site != nullptr ? begin(*site, under) : begin(kind, text, under);
-  if (names != nullptr && !put_keywords(span, args + count, names)) return nullptr;
-  return PyLong_FromUnsignedLongLong(span.id());
+  put_keywords(span, args + count, names);
+  PyObject* const number = PyLong_FromUnsignedLongLong(span.id());
+  if (number == nullptr) end(span);  // nobody could end it
+  return number;
 }
 
-PyObject* close_detached(PyObject*, PyObject* const* args, Py_ssize_t count) {
+PyObject* close_detached(PyObject*, PyObject* const* args, Py_ssize_t count) noexcept {
   std::uint64_t id = 0;
   if (!arity(count, 1, 2, "end_detached(id, failed=False, /)") || !id_of(args[0], id)) {
     return nullptr;
@@ -96,13 +105,15 @@ PyObject* close_detached(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return none();
 }
 
-PyObject* set_arguments(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+PyObject* set_arguments(PyObject*, PyObject* const* args, Py_ssize_t count,
+                        PyObject* names) noexcept {
   std::uint64_t id = 0;
   if (!arity(count, 1, 1, "args(id, /, **args)") || !id_of(args[0], id)) return nullptr;
-  return put_keywords(Handle(id), args + 1, names) ? none() : nullptr;
+  put_keywords(Handle(id), args + 1, names);
+  return none();
 }
 
-PyObject* set_device_time(PyObject*, PyObject* const* args, Py_ssize_t count) {
+PyObject* set_device_time(PyObject*, PyObject* const* args, Py_ssize_t count) noexcept {
   std::uint64_t id = 0;
   if (!arity(count, 2, 3, "device_time(id, duration_ns, begin_ns=-1, /)") || !id_of(args[0], id)) {
     return nullptr;
@@ -114,27 +125,29 @@ PyObject* set_device_time(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return none();
 }
 
-PyObject* new_track(PyObject*, PyObject* name) {
+PyObject* new_track(PyObject*, PyObject* name) noexcept {
   std::string_view text;
   return text_of(name, text) ? PyLong_FromUnsignedLong(Track(text).id()) : nullptr;
 }
 
-PyObject* set_thread_name(PyObject*, PyObject* name) {
+PyObject* set_thread_name(PyObject*, PyObject* name) noexcept {
   std::string_view text;
   if (!text_of(name, text)) return nullptr;
   name_thread(text);
   return none();
 }
 
-PyObject* set_recording(PyObject*, PyObject* on) {
+PyObject* set_recording(PyObject*, PyObject* on) noexcept {
   const int truth = PyObject_IsTrue(on);
   if (truth < 0) return nullptr;
   set_enabled(truth != 0);
   return none();
 }
 
-PyObject* is_recording(PyObject*, PyObject*) { return PyBool_FromLong(enabled() ? 1 : 0); }
-PyObject* current_span(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(current()); }
+PyObject* is_recording(PyObject*, PyObject*) noexcept { return PyBool_FromLong(enabled() ? 1 : 0); }
+PyObject* current_span(PyObject*, PyObject*) noexcept {
+  return PyLong_FromUnsignedLongLong(current());
+}
 
 PyObject* flush_all(PyObject*, PyObject*) {
   {
@@ -155,7 +168,7 @@ PyObject* recorder_figures(PyObject*, PyObject*) {
 }
 
 // allocator_stats(device, dict, /): keys as in AllocatorStats; others and None are ignored.
-PyObject* record_allocator(PyObject*, PyObject* const* args, Py_ssize_t count) {
+PyObject* record_allocator(PyObject*, PyObject* const* args, Py_ssize_t count) noexcept {
   std::string_view device;
   if (!arity(count, 2, 2, "allocator_stats(device, figures)") || !text_of(args[0], device)) {
     return nullptr;
@@ -183,42 +196,37 @@ PyObject* record_allocator(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return none();
 }
 
-PyMethodDef functions[] = {
-    {"event", as_function(record_event), METH_FASTCALL | METH_KEYWORDS, "event(name, /, **args)"},
-    {"counter", as_function(record_counter), METH_FASTCALL, "counter(name, value)"},
-    {"begin_detached", as_function(open_detached), METH_FASTCALL | METH_KEYWORDS,
-     "begin_detached(kind, name, parent=0, track=0, /, **args) -> int"},
-    {"end_detached", as_function(close_detached), METH_FASTCALL,
-     "end_detached(id, failed=False, /)"},
-    {"args", as_function(set_arguments), METH_FASTCALL | METH_KEYWORDS, "args(id, /, **args)"},
-    {"device_time", as_function(set_device_time), METH_FASTCALL,
-     "device_time(id, duration_ns, begin_ns=-1, /)"},
-    {"track", new_track, METH_O, "track(name) -> int"},
-    {"name_thread", set_thread_name, METH_O, "name_thread(name)"},
-    {"set_enabled", set_recording, METH_O, "set_enabled(on)"},
-    {"enabled", is_recording, METH_NOARGS, "enabled() -> bool"},
-    {"current", current_span, METH_NOARGS, "current() -> int"},
-    {"flush", flush_all, METH_NOARGS, "flush()"},
-    {"stats", recorder_figures, METH_NOARGS, "stats() -> dict"},
-    {"allocator_stats", as_function(record_allocator), METH_FASTCALL,
-     "allocator_stats(device, figures)"},
-    {nullptr, nullptr, 0, nullptr},
+constexpr int kCall = METH_FASTCALL | METH_KEYWORDS;
+Method functions[] = {
+    recording<record_event>("event", kCall, "event(name, /, **args)"),
+    recording<record_counter>("counter", METH_FASTCALL, "counter(name, value)"),
+    recording<open_detached, DropSpan>(
+        "begin_detached", kCall, "begin_detached(kind, name, parent=0, track=0, /, **args) -> int"),
+    recording<close_detached>("end_detached", METH_FASTCALL, "end_detached(id, failed=False, /)"),
+    recording<set_arguments>("args", kCall, "args(id, /, **args)"),
+    recording<set_device_time>("device_time", METH_FASTCALL,
+                               "device_time(id, duration_ns, begin_ns=-1, /)"),
+    recording<new_track, DropId>("track", METH_O, "track(name) -> int"),
+    recording<set_thread_name>("name_thread", METH_O, "name_thread(name)"),
+    recording<set_recording>("set_enabled", METH_O, "set_enabled(on)"),
+    reading<is_recording>("enabled", METH_NOARGS, "enabled() -> bool"),
+    recording<current_span, DropId>("current", METH_NOARGS, "current() -> int"),
+    recording<flush_all>("flush", METH_NOARGS, "flush()"),
+    reading<recorder_figures>("stats", METH_NOARGS, "stats() -> dict"),
+    recording<record_allocator>("allocator_stats", METH_FASTCALL,
+                                "allocator_stats(device, figures)"),
+    {},
 };
 
 }  // namespace
 
 void tell_event(std::string_view name, PyObject* dict) noexcept {
-  std::vector<Arg> args;
+  Telling telling(name);
   PyObject *key = nullptr, *value = nullptr;
-  for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value) != 0;) {
-    Arg arg("", 0);
-    const Took took = make_argument(key, value, arg);
-    if (took == Took::yes) args.push_back(arg);
-    if (took == Took::failed) PyErr_Clear();
-  }
-  put_event(name, args);
+  for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value) != 0;) telling.add(key, value);
+  telling.finish();
 }
 
-bool add_recording(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
+bool add_recording(PyObject* module) { return add_functions(module, functions); }
 
 }  // namespace genscope::python

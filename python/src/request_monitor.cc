@@ -1,100 +1,82 @@
 // genscope._core.RequestMonitor and ServedRequest: the monitor of a service, for genscope.asgi.
 #include <genscope/request_monitor.h>
 
-#include <memory>
-#include <new>
+#include <utility>
 
-#include "python.h"
+#include "monitors.h"
 
 namespace genscope::python {
 namespace {
 
-// Both objects hold one pointer, made by `new` and never null.
-template <class T>
-struct Holder {
-  PyObject_HEAD T* held;
-};
-template <class T>
-T& held(PyObject* object) noexcept {
-  return *reinterpret_cast<Holder<T>*>(object)->held;
-}
-template <class T>
-void holder_dealloc(PyObject* object) {
-  delete reinterpret_cast<Holder<T>*>(object)->held;
-  PyTypeObject* const type = Py_TYPE(object);
-  reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(object);
-  Py_DECREF(type);
-}
-template <class T>
-PyObject* hold(PyTypeObject* type, std::unique_ptr<T> value) {
-  const auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));
-  PyObject* const object = allocate(type, 0);
-  if (object != nullptr) reinterpret_cast<Holder<T>*>(object)->held = value.release();
-  return object;
-}
+using MonitorObject = Holder<RequestMonitor>;
+using ServedObject = Holder<ServedRequest>;
 
 PyTypeObject* g_served = nullptr;
+PyObject* g_spare = nullptr;  // a ServedRequest that has ended
+
+PyObject* give_spare(PyObject*, PyObject* const*) noexcept { return another(g_spare).release(); }
 
 // --- a request
 
 PyObject* served_started(PyObject* self, PyObject*) {
-  held<ServedRequest>(self).started();
+  ServedObject::of(self).started();
   return none();
 }
 PyObject* served_waited(PyObject* self, PyObject* seconds) {
   const double value = PyFloat_AsDouble(seconds);
   if (value == -1.0 && PyErr_Occurred() != nullptr) return nullptr;
-  held<ServedRequest>(self).waited(value);
+  ServedObject::of(self).waited(value);
   return none();
 }
 PyObject* served_first_byte(PyObject* self, PyObject*) {
-  held<ServedRequest>(self).first_byte();
+  ServedObject::of(self).first_byte();
   return none();
 }
 PyObject* served_finish(PyObject* self, PyObject* args) {
   int status = 200;
   if (PyArg_ParseTuple(args, "|i", &status) == 0) return nullptr;
-  held<ServedRequest>(self).finish(status);
+  ServedObject::of(self).finish(status);
   return none();
 }
 PyObject* served_fail(PyObject* self, PyObject* error_class) {
   std::string_view text;
   if (!text_of(error_class, text)) return nullptr;
-  held<ServedRequest>(self).fail(text);
+  ServedObject::of(self).fail(text);
   return none();
 }
 PyObject* get_id(PyObject* self, void*) {
-  return PyLong_FromUnsignedLongLong(held<ServedRequest>(self).id());
+  return PyLong_FromUnsignedLongLong(ServedObject::of(self).id());
 }
 PyObject* get_span_id(PyObject* self, void*) {
-  return PyLong_FromUnsignedLongLong(held<ServedRequest>(self).span_id());
+  return PyLong_FromUnsignedLongLong(ServedObject::of(self).span_id());
 }
 PyObject* get_elapsed(PyObject* self, void*) {
-  return PyFloat_FromDouble(held<ServedRequest>(self).elapsed_seconds());
+  return PyFloat_FromDouble(ServedObject::of(self).elapsed_seconds());
 }
 
-PyMethodDef served_methods[] = {
-    {"started", served_started, METH_NOARGS, "It left the queue."},
-    {"waited", served_waited, METH_O, "waited(seconds): before it came here."},
-    {"first_byte", served_first_byte, METH_NOARGS, "Of its answer; later calls do nothing."},
-    {"finish", served_finish, METH_VARARGS, "finish(http_status=200)"},
-    {"fail", served_fail, METH_O, "fail(error_class)"},
-    {nullptr, nullptr, 0, nullptr},
+Method served_methods[] = {
+    recording<served_started>("started", METH_NOARGS, "It left the queue."),
+    recording<served_waited>("waited", METH_O, "waited(seconds): before it came here."),
+    recording<served_first_byte>("first_byte", METH_NOARGS,
+                                 "Of its answer; later calls do nothing."),
+    recording<served_finish>("finish", METH_VARARGS, "finish(http_status=200)"),
+    recording<served_fail>("fail", METH_O, "fail(error_class)"),
+    {},
 };
-PyGetSetDef served_properties[] = {
-    {"id", get_id, nullptr, "Counts up within the monitor; 0 once it has ended.", nullptr},
-    {"span_id", get_span_id, nullptr, "0 while nothing is recorded.", nullptr},
-    {"elapsed_seconds", get_elapsed, nullptr, "0 once it has ended.", nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr},
+Value served_properties[] = {
+    recorded_value<get_id, DropId>("id", "Counts up within the monitor; 0 once it has ended."),
+    recorded_value<get_span_id, DropId>("span_id", "0 while nothing is recorded."),
+    value<get_elapsed>("elapsed_seconds", "0 once it has ended."),
+    {},
 };
-PyType_Slot served_slots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void*>(holder_dealloc<ServedRequest>)},
-    {Py_tp_methods, served_methods},
-    {Py_tp_getset, served_properties},
-    {0, nullptr},
+Slot served_slots[] = {
+    Slot::dealloc<ServedObject::dealloc>(),
+    Slot(served_methods),
+    Slot(served_properties),
+    {},
 };
-PyType_Spec served_spec = {"genscope._core.ServedRequest", sizeof(Holder<ServedRequest>), 0,
-                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, served_slots};
+constexpr TypeSpec served_spec = {"genscope._core.ServedRequest", sizeof(ServedObject),
+                                  served_slots, kMadeHere};
 
 // --- the monitor
 
@@ -119,20 +101,23 @@ PyObject* monitor_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   given.name = name;
   given.window = static_cast<std::size_t>(window);
   given.error_classes = static_cast<std::size_t>(classes);
-  return hold(type, std::make_unique<RequestMonitor>(std::move(given)));
+  return MonitorObject::make(type, std::move(given));
 }
 
 template <ServedRequest (RequestMonitor::*kOpen)(std::string_view)>
 PyObject* monitor_open(PyObject* self, PyObject* route) {
   std::string_view text;
   if (!text_of(route, text)) return nullptr;
-  return hold(g_served, std::make_unique<ServedRequest>((held<RequestMonitor>(self).*kOpen)(text)));
+  RequestMonitor& monitor = MonitorObject::of(self);
+  Ref object(ServedObject::make(g_served));
+  if (object) ServedObject::of(object.get()) = (monitor.*kOpen)(text);
+  return object.release();
 }
 PyObject* monitor_stats(PyObject* self, PyObject*) {
-  return to_str(to_json(held<RequestMonitor>(self).stats()));
+  return to_str(to_json(MonitorObject::of(self).stats()));
 }
 PyObject* monitor_text(PyObject* self, PyObject*) {
-  return to_str(held<RequestMonitor>(self).prometheus_text());
+  return to_str(MonitorObject::of(self).prometheus_text());
 }
 PyObject* monitor_headers(PyObject* self, PyObject* request) {
   if (Py_TYPE(request) != g_served) {
@@ -142,41 +127,52 @@ PyObject* monitor_headers(PyObject* self, PyObject* request) {
   Ref list(PyList_New(0));
   if (!list) return nullptr;
   for (const auto& [key, value] :
-       held<RequestMonitor>(self).response_headers(held<ServedRequest>(request))) {
+       MonitorObject::of(self).response_headers(ServedObject::of(request))) {
     const Ref pair(Py_BuildValue("(ss)", key.c_str(), value.c_str()));
     if (!pair || PyList_Append(list.get(), pair.get()) != 0) return nullptr;
   }
   return list.release();
 }
 
-PyMethodDef monitor_methods[] = {
-    {"begin", monitor_open<&RequestMonitor::begin>, METH_O, "begin(route) -> ServedRequest"},
-    {"enqueue", monitor_open<&RequestMonitor::enqueue>, METH_O,
-     "enqueue(route) -> ServedRequest, which waits for its turn first"},
-    {"stats_json", monitor_stats, METH_NOARGS, "stats_json() -> str"},
-    {"prometheus_text", monitor_text, METH_NOARGS, "prometheus_text() -> str"},
-    {"response_headers", monitor_headers, METH_O, "response_headers(request) -> list of pairs"},
-    {nullptr, nullptr, 0, nullptr},
+// While a request is answered, nothing of ours may fail.
+PyObject* headers_or_none(PyObject* self, PyObject* request) {
+  try {
+    PyObject* const list = monitor_headers(self, request);
+    if (list != nullptr || PyErr_ExceptionMatches(PyExc_MemoryError) == 0) return list;
+  } catch (const std::bad_alloc&) {
+  }
+  PyErr_Clear();
+  return PyTuple_New(0);
+}
+
+Method monitor_methods[] = {
+    recording<monitor_open<&RequestMonitor::begin>, Drop<give_spare, 1, 0>>(
+        "begin", METH_O, "begin(route) -> ServedRequest"),
+    recording<monitor_open<&RequestMonitor::enqueue>, Drop<give_spare, 1, 0>>(
+        "enqueue", METH_O, "enqueue(route) -> ServedRequest, which waits for its turn first"),
+    reading<monitor_stats>("stats_json", METH_NOARGS, "stats_json() -> str"),
+    reading<monitor_text>("prometheus_text", METH_NOARGS, "prometheus_text() -> str"),
+    reading<headers_or_none>("response_headers", METH_O,
+                             "response_headers(request) -> pairs; none without memory"),
+    {},
 };
-PyType_Slot monitor_slots[] = {
-    {Py_tp_new, reinterpret_cast<void*>(monitor_new)},
-    {Py_tp_dealloc, reinterpret_cast<void*>(holder_dealloc<RequestMonitor>)},
-    {Py_tp_methods, monitor_methods},
-    {0, nullptr},
+Slot monitor_slots[] = {
+    Slot::made<monitor_new, MonitorObject>(),
+    Slot::dealloc<MonitorObject::dealloc>(),
+    Slot(monitor_methods),
+    {},
 };
-PyType_Spec monitor_spec = {"genscope._core.RequestMonitor", sizeof(Holder<RequestMonitor>), 0,
-                            Py_TPFLAGS_DEFAULT, monitor_slots};
+constexpr TypeSpec monitor_spec = {"genscope._core.RequestMonitor", sizeof(MonitorObject),
+                                   monitor_slots};
 
 }  // namespace
 
 bool add_request_monitor(PyObject* module) {
-  PyObject* const served = PyType_FromModuleAndSpec(module, &served_spec, nullptr);
-  PyObject* const monitor = PyType_FromModuleAndSpec(module, &monitor_spec, nullptr);
-  if (served == nullptr || monitor == nullptr) return false;
-  g_served = reinterpret_cast<PyTypeObject*>(served);
-  Py_INCREF(served);
-  return PyModule_AddObject(module, "ServedRequest", served) == 0 &&
-         PyModule_AddObject(module, "RequestMonitor", monitor) == 0;
+  g_served = make_type(module, served_spec);
+  if (g_served == nullptr || (g_spare = ServedObject::make(g_served)) == nullptr) return false;
+  return PyModule_AddObject(module, "ServedRequest",
+                            another(reinterpret_cast<PyObject*>(g_served)).release()) == 0 &&
+         add_type(module, monitor_spec, "RequestMonitor");
 }
 
 }  // namespace genscope::python

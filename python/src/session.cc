@@ -2,8 +2,10 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "arguments.h"
+#include "entry.h"
 #include "open_spans.h"
 #include "python.h"
 
@@ -13,8 +15,9 @@ std::atomic<unsigned long long> g_sessions = 0;
 namespace {
 
 struct SessionObject {
-  PyObject_HEAD std::unique_ptr<Session> session;
+  PyObject_HEAD std::unique_ptr<Session> session;  // null: there was no memory for it
 };
+PyObject* g_spare = nullptr;  // one without a session
 SessionObject* self_of(PyObject* object) noexcept {
   return reinterpret_cast<SessionObject*>(object);
 }
@@ -31,6 +34,28 @@ bool list_of(PyObject* object, std::vector<std::string>& texts) {
   return true;
 }
 
+PyObject* give_spare(PyObject*, PyObject* const*) noexcept { return another(g_spare).release(); }
+
+constexpr const char* kNoMemory = "there is no memory to begin with";
+
+PyObject* make_object(PyTypeObject* type) noexcept {
+  const auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));
+  PyObject* const object = allocate(type, 0);
+  if (object != nullptr) new (&self_of(object)->session) std::unique_ptr<Session>;
+  return object;
+}
+
+// False: there is no memory for it.
+bool open(SessionObject* self, const char* name, const SessionOptions& options) {
+  const WithoutGil released;
+  try {
+    self->session = std::make_unique<Session>(name, options);
+    g_sessions++;
+  } catch (const std::bad_alloc&) {
+  }
+  return self->session != nullptr;
+}
+
 PyObject* session_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   static const char* names[] = {"name",
                                 "out",
@@ -45,20 +70,21 @@ PyObject* session_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
                                 "skip",
                                 "probes",
                                 "probe_interval_seconds",
+                                "keep_args",
                                 nullptr};
   const char *name = nullptr, *out = "", *run_dir = "";
   unsigned long long buffer = 64u << 20, most = std::uint64_t{4} << 30;
-  int newest = 0, pack = 1, os_clock = 0, quiet = 0, span = 1;
+  int newest = 0, pack = 1, os_clock = 0, quiet = 0, span = 1, keep_args = 0;
   PyObject *skip = nullptr, *probes = nullptr;
   SessionOptions options;
   double interval = options.probe_interval_seconds;
-  if (PyArg_ParseTupleAndKeywords(args, keywords, "s|$ssKKpppppOOd", const_cast<char**>(names),
+  if (PyArg_ParseTupleAndKeywords(args, keywords, "s|$ssKKpppppOOdp", const_cast<char**>(names),
                                   &name, &out, &run_dir, &buffer, &most, &newest, &pack, &os_clock,
-                                  &quiet, &span, &skip, &probes, &interval) == 0) {
+                                  &quiet, &span, &skip, &probes, &interval, &keep_args) == 0) {
     return nullptr;
   }
-  options.out = out;
-  options.run_dir = run_dir;
+  Ref object(make_object(type));
+  if (!object) return nullptr;
   options.buffer_bytes = buffer;
   options.max_trace_bytes = most;
   options.when_full = newest != 0 ? WhenFull::keep_newest : WhenFull::stop;
@@ -66,19 +92,18 @@ PyObject* session_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   options.clock = os_clock != 0 ? ClockChoice::os : ClockChoice::automatic;
   options.quiet = quiet != 0;
   options.span = span != 0;
+  options.keep_args = keep_args != 0;
   options.probe_interval_seconds = interval;
-  if (!list_of(skip, options.skip) || !list_of(probes, options.probes)) return nullptr;
-  const auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));
-  PyObject* const object = allocate(type, 0);
-  if (object == nullptr) return nullptr;
-  new (&self_of(object)->session) std::unique_ptr<Session>;
-  {
-    const std::string text = name;
-    const WithoutGil released;
-    self_of(object)->session = std::make_unique<Session>(text, options);
-    g_sessions++;
+  bool opened = false;
+  try {
+    options.out = out;
+    options.run_dir = run_dir;
+    if (!list_of(skip, options.skip) || !list_of(probes, options.probes)) return nullptr;
+    opened = open(self_of(object.get()), name, options);
+  } catch (const std::bad_alloc&) {
   }
-  return object;
+  if (!opened && !options.quiet) PySys_WriteStderr("genscope: recording is off: %s\n", kNoMemory);
+  return object.release();
 }
 
 PyObject* g_at_close = nullptr;  // callables; guarded by the GIL
@@ -122,6 +147,10 @@ PyObject* session_close(PyObject* object, PyObject*) {
   close(self_of(object));
   return none();
 }
+Handle handle_of(PyObject* object) noexcept {
+  const auto& session = self_of(object)->session;
+  return session ? session->handle() : Handle();
+}
 PyObject* session_enter(PyObject* object, PyObject*) {
   Py_INCREF(object);
   return object;
@@ -131,7 +160,7 @@ PyObject* session_exit(PyObject* object, PyObject* args) {
   if (type != Py_None) {
     const Ref name(PyObject_GetAttrString(type, "__name__"));
     std::string_view text;
-    if (name && text_of(name.get(), text)) self_of(object)->session->arg("error", text);
+    if (name && text_of(name.get(), text)) handle_of(object).arg("error", text);
     PyErr_Clear();
   }
   return session_close(object, nullptr);
@@ -139,56 +168,67 @@ PyObject* session_exit(PyObject* object, PyObject* args) {
 PyObject* session_arg(PyObject* object, PyObject* args) {
   PyObject *key = nullptr, *value = nullptr;
   if (PyArg_ParseTuple(args, "OO", &key, &value) == 0) return nullptr;
-  Arg arg("", 0);
-  const Took took = make_argument(key, value, arg);
-  if (took == Took::failed) return nullptr;
-  if (took == Took::yes) self_of(object)->session->handle().arg(arg);
+  if (!PyUnicode_Check(key)) {
+    PyErr_SetString(PyExc_TypeError, "the key of an argument is a str");
+    return nullptr;
+  }
+  Pair pair;
+  if (make_argument(key, value, pair)) handle_of(object).arg(pair.arg);
   return none();
 }
 PyObject* get_active(PyObject* object, void*) {
-  return PyBool_FromLong(self_of(object)->session->active() ? 1 : 0);
+  const auto& session = self_of(object)->session;
+  return PyBool_FromLong(session && session->active() ? 1 : 0);
 }
-PyObject* get_error(PyObject* object, void*) { return to_str(self_of(object)->session->error()); }
+PyObject* get_error(PyObject* object, void*) {
+  const auto& session = self_of(object)->session;
+  return session ? to_str(session->error()) : to_str(kNoMemory);
+}
 PyObject* get_run_dir(PyObject* object, void*) {
-  return to_str(self_of(object)->session->run_dir());
+  const auto& session = self_of(object)->session;
+  return to_str(session ? session->run_dir() : std::string());
 }
 PyObject* get_id(PyObject* object, void*) {
-  return PyLong_FromUnsignedLongLong(self_of(object)->session->handle().id());
+  return PyLong_FromUnsignedLongLong(handle_of(object).id());
 }
 
-PyMethodDef functions[] = {
-    {"at_close", at_close, METH_O,
-     "at_close(function): called as a session is closed, while it still records"},
-    {nullptr, nullptr, 0, nullptr},
+Method functions[] = {
+    recording<at_close>(
+        "at_close", METH_O,
+        "at_close(function): called as a session is closed, while it still records"),
+    {},
 };
-PyMethodDef methods[] = {
-    {"__enter__", session_enter, METH_NOARGS, nullptr},
-    {"__exit__", session_exit, METH_VARARGS, nullptr},
-    {"close", session_close, METH_NOARGS, "Ends the session now."},
-    {"arg", session_arg, METH_VARARGS, "arg(key, value)"},
-    {nullptr, nullptr, 0, nullptr},
+Method methods[] = {
+    recording<session_enter, Drop<give_self>>("__enter__", METH_NOARGS),
+    recording<session_exit>("__exit__", METH_VARARGS),
+    recording<session_close>("close", METH_NOARGS, "Ends the session now."),
+    recording<session_arg>("arg", METH_VARARGS, "arg(key, value)"),
+    {},
 };
-PyGetSetDef properties[] = {
-    {"active", get_active, nullptr, "Whether spans are being recorded.", nullptr},
-    {"error", get_error, nullptr, "Why not, in one sentence.", nullptr},
-    {"run_dir", get_run_dir, nullptr, "The run directory; empty if there is none.", nullptr},
-    {"id", get_id, nullptr, "Of its span.", nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr},
+Value properties[] = {
+    value<get_active>("active", "Whether spans are being recorded."),
+    recorded_value<get_error, DropText>("error", "Why not, in one sentence."),
+    recorded_value<get_run_dir, DropText>("run_dir", "The run directory; empty if there is none."),
+    recorded_value<get_id, DropId>("id", "Of its span."),
+    {},
 };
-PyType_Slot slots[] = {
-    {Py_tp_new, reinterpret_cast<void*>(session_new)},
-    {Py_tp_dealloc, reinterpret_cast<void*>(session_dealloc)},
-    {Py_tp_methods, methods},
-    {Py_tp_getset, properties},
-    {0, nullptr},
+Slot slots[] = {
+    Slot::recorded_new<session_new, Drop<give_spare, 1, 0>>(),
+    Slot::dealloc<session_dealloc>(),
+    Slot(methods),
+    Slot(properties),
+    {},
 };
-PyType_Spec spec = {"genscope._core.Session", sizeof(SessionObject), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+constexpr TypeSpec spec = {"genscope._core.Session", sizeof(SessionObject), slots,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE};
 
 }  // namespace
 
 bool add_session(PyObject* module) {
-  return add_type(module, spec, "Session") && PyModule_AddFunctions(module, functions) == 0;
+  PyTypeObject* const type = make_type(module, spec);
+  if (type == nullptr || (g_spare = make_object(type)) == nullptr) return false;
+  return PyModule_AddObject(module, "Session", reinterpret_cast<PyObject*>(type)) == 0 &&
+         add_functions(module, functions);
 }
 
 }  // namespace genscope::python

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include <genscope/internal/no_memory.h>
+
 #include "arguments.h"
 #include "monitors.h"
 #include "open_spans.h"
@@ -51,6 +53,7 @@ struct Stage {
 using StageObject = Holder<Stage>;
 
 PyTypeObject *g_figures = nullptr, *g_stage = nullptr;
+PyObject* g_nothing = nullptr;                 // a Nothing, for stages that there is no memory for
 thread_local PyObject* t_innermost = nullptr;  // owned Stage of this thread
 
 std::int64_t now_ns() noexcept {
@@ -147,10 +150,11 @@ void add(Stage& self, double seconds, bool failed) noexcept {
   PyObject* const row = row_of(book, self.name.get());
   Ref metadata(self.metadata ? plain_copy(self.metadata.get()) : nullptr);
   PyErr_Clear();
-  if (row == nullptr) return;
   const bool covered = self.around && inside_same_name(self);
-  Figures& figures = FiguresObject::of(row);
   const std::lock_guard lock(book.mutex);
+  book.ended++;
+  if (row == nullptr) return internal::count_lost(0, 1);
+  Figures& figures = FiguresObject::of(row);
   figures.least = figures.count == 0 ? seconds : std::min(figures.least, seconds);
   figures.most = std::max(figures.most, seconds);
   figures.count++;
@@ -162,7 +166,6 @@ void add(Stage& self, double seconds, bool failed) noexcept {
     PyObject* const old = std::exchange(figures.metadata, metadata.release());
     metadata = Ref(old);
   }
-  book.ended++;
 }
 
 // --- a stage
@@ -171,18 +174,19 @@ void add(Stage& self, double seconds, bool failed) noexcept {
 [[gnu::noinline]] void tell(std::uint64_t span, PyObject* metadata) noexcept {
   PyObject *key = nullptr, *value = nullptr;
   for (Py_ssize_t at = 0; span != 0 && PyDict_Next(metadata, &at, &key, &value) != 0;) {
-    Arg arg("", 0);
-    const Took took = make_argument(key, value, arg);
-    if (took == Took::yes) Handle(span).arg(arg);
-    if (took == Took::failed) PyErr_Clear();
+    Pair pair;
+    if (make_argument(key, value, pair)) Handle(span).arg(pair.arg);
   }
 }
 
-PyObject* stage_enter(PyObject* object, PyObject*) {
+PyObject* stage_enter(PyObject* object, PyObject*) noexcept {
   Stage& self = StageObject::of(object);
   if (self.lost || self.entered++ > 0) return none();
   self.span = Ref(stage_span(self.name.get()));
-  if (!self.span) PyErr_Clear();  // a name that is not UTF-8 is not recorded
+  if (!self.span) {  // a name that is not UTF-8 is not recorded
+    if (PyErr_ExceptionMatches(PyExc_MemoryError) != 0) internal::count_lost(1, 0);
+    PyErr_Clear();
+  }
   self.task = Ref();
   if (!loop_may_run() || !push_in_task(object, self)) push_in_thread(object, self);
   if (self.before) self.around = around_of(self);
@@ -198,7 +202,7 @@ PyObject* stage_enter(PyObject* object, PyObject*) {
   return none();
 }
 
-PyObject* stage_exit(PyObject* object, PyObject* const* args, Py_ssize_t count) {
+PyObject* stage_exit(PyObject* object, PyObject* const* args, Py_ssize_t count) noexcept {
   const std::int64_t end_ns = now_ns();
   Stage& self = StageObject::of(object);
   if (self.entered == 0 || --self.entered > 0) return none();
@@ -221,8 +225,8 @@ PyObject* stage_exit(PyObject* object, PyObject* const* args, Py_ssize_t count) 
 
 // --- what is in the place of a stage while profiling is off
 
-PyObject* nothing_enter(PyObject*, PyObject*) { return none(); }
-PyObject* nothing_exit(PyObject*, PyObject* const*, Py_ssize_t) { return none(); }
+PyObject* nothing_enter(PyObject*, PyObject*) noexcept { return none(); }
+PyObject* nothing_exit(PyObject*, PyObject* const*, Py_ssize_t) noexcept { return none(); }
 
 // --- the book
 
@@ -237,6 +241,7 @@ PyObject* book_new(PyTypeObject* type, PyObject* args, PyObject*) {
 
 // stage(name, metadata=None, /)
 PyObject* book_stage(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  static_cast<void>(BookObject::of(self));
   if (!arity(count, 1, 2, "stage(name, metadata=None, /)")) return nullptr;
   if (PyUnicode_Check(args[0]) == 0) {
     PyErr_SetString(PyExc_TypeError, "the name of a stage is a str");
@@ -276,82 +281,83 @@ PyObject* figures_metadata(PyObject* self, void*) {
   return metadata != nullptr ? another(metadata).release() : none();
 }
 
-PyGetSetDef figures_values[] = {
-    {"count", figure<&Figures::count>, nullptr, nullptr, nullptr},
-    {"failed", figure<&Figures::failed>, nullptr, nullptr, nullptr},
-    {"total", figure<&Figures::total>, nullptr, "Seconds, as all that follow.", nullptr},
-    {"mean", figures_mean, nullptr, nullptr, nullptr},
-    {"least", figure<&Figures::least>, nullptr, nullptr, nullptr},
-    {"most", figure<&Figures::most>, nullptr, nullptr, nullptr},
-    {"own", figure<&Figures::own>, nullptr, "Without stages inside.", nullptr},
-    {"covered", figure<&Figures::covered>, nullptr, "Calls inside calls count once.", nullptr},
-    {"metadata", figures_metadata, nullptr, "Of the last call that had some.", nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr},
+Value figures_values[] = {
+    value<figure<&Figures::count>>("count"),
+    value<figure<&Figures::failed>>("failed"),
+    value<figure<&Figures::total>>("total", "Seconds, as all that follow."),
+    value<figures_mean>("mean"),
+    value<figure<&Figures::least>>("least"),
+    value<figure<&Figures::most>>("most"),
+    value<figure<&Figures::own>>("own", "Without stages inside."),
+    value<figure<&Figures::covered>>("covered", "Calls inside calls count once."),
+    value<figures_metadata>("metadata", "Of the last call that had some."),
+    {},
 };
-PyType_Slot figures_slots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void*>(FiguresObject::dealloc)},
-    {Py_tp_getset, figures_values},
-    {0, nullptr},
+Slot figures_slots[] = {
+    Slot::dealloc<FiguresObject::dealloc>(),
+    Slot(figures_values),
+    {},
 };
-PyMethodDef stage_methods[] = {
-    {"__enter__", stage_enter, METH_NOARGS, nullptr},
-    {"__exit__", as_function(stage_exit), METH_FASTCALL, nullptr},
-    {nullptr, nullptr, 0, nullptr},
+Method stage_methods[] = {
+    recording<stage_enter>("__enter__", METH_NOARGS),
+    recording<stage_exit>("__exit__", METH_FASTCALL),
+    {},
 };
-PyType_Slot stage_slots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void*>(StageObject::dealloc)},
-    {Py_tp_methods, stage_methods},
-    {0, nullptr},
+Slot stage_slots[] = {
+    Slot::dealloc<StageObject::dealloc>(),
+    Slot(stage_methods),
+    {},
 };
-PyMethodDef book_methods[] = {
-    {"stage", as_function(book_stage), METH_FASTCALL, "stage(name, metadata=None, /): for `with`."},
-    {nullptr, nullptr, 0, nullptr},
+Method book_methods[] = {
+    recording<book_stage, Drop<give_nothing, 1, 0>>("stage", METH_FASTCALL,
+                                                    "stage(name, metadata=None, /): for `with`."),
+    {},
 };
-PyGetSetDef book_values[] = {
-    {"rows", book_rows, nullptr, "{name: StageFigures} of the stages that ended.", nullptr},
-    {"unfinished", book_unfinished, nullptr, "Stages that are open.", nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr},
+Value book_values[] = {
+    value<book_rows>("rows", "{name: StageFigures} of the stages that ended."),
+    value<book_unfinished>("unfinished", "Stages that are open."),
+    {},
 };
-PyType_Slot book_slots[] = {
-    {Py_tp_new, reinterpret_cast<void*>(book_new)},
-    {Py_tp_dealloc, reinterpret_cast<void*>(BookObject::dealloc)},
-    {Py_tp_methods, book_methods},
-    {Py_tp_getset, book_values},
-    {0, nullptr},
+Slot book_slots[] = {
+    Slot::made<book_new, BookObject>(),
+    Slot::dealloc<BookObject::dealloc>(),
+    Slot(book_methods),
+    Slot(book_values),
+    {},
 };
-PyMethodDef nothing_methods[] = {
-    {"__enter__", nothing_enter, METH_NOARGS, nullptr},
-    {"__exit__", as_function(nothing_exit), METH_FASTCALL, nullptr},
-    {nullptr, nullptr, 0, nullptr},
+Method nothing_methods[] = {
+    recording<nothing_enter>("__enter__", METH_NOARGS),
+    recording<nothing_exit>("__exit__", METH_FASTCALL),
+    {},
 };
-PyType_Slot nothing_slots[] = {
-    {Py_tp_methods, nothing_methods},
-    {0, nullptr},
+Slot nothing_slots[] = {
+    Slot(nothing_methods),
+    {},
 };
-constexpr unsigned kMadeHere = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
-PyType_Spec figures_spec = {"genscope._core.StageFigures", sizeof(FiguresObject), 0, kMadeHere,
-                            figures_slots};
-PyType_Spec stage_spec = {"genscope._core.Stage", sizeof(StageObject), 0, kMadeHere, stage_slots};
-PyType_Spec nothing_spec = {"genscope._core.Nothing", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT,
-                            nothing_slots};
-PyType_Spec book_spec = {"genscope._core.StageBook", sizeof(BookObject), 0, Py_TPFLAGS_DEFAULT,
-                         book_slots};
+constexpr TypeSpec figures_spec = {"genscope._core.StageFigures", sizeof(FiguresObject),
+                                   figures_slots, kMadeHere};
+constexpr TypeSpec stage_spec = {"genscope._core.Stage", sizeof(StageObject), stage_slots,
+                                 kMadeHere};
+constexpr TypeSpec nothing_spec = {"genscope._core.Nothing", sizeof(PyObject), nothing_slots};
+constexpr TypeSpec book_spec = {"genscope._core.StageBook", sizeof(BookObject), book_slots};
 
 }  // namespace
 
+PyObject* give_nothing(PyObject*, PyObject* const*) noexcept {
+  return another(g_nothing).release();
+}
+
 bool add_stages(PyObject* module) {
-  const auto type = [&](PyType_Spec& spec) {
-    return PyType_FromModuleAndSpec(module, &spec, nullptr);
-  };
-  PyObject *const figures = type(figures_spec), *const book = type(book_spec),
-                  *const nothing = type(nothing_spec);
-  g_figures = reinterpret_cast<PyTypeObject*>(figures);
-  g_stage = reinterpret_cast<PyTypeObject*>(type(stage_spec));
-  if (figures == nullptr || g_stage == nullptr || book == nullptr || nothing == nullptr)
-    return false;
-  return PyModule_AddObject(module, "StageFigures", another(figures).release()) == 0 &&
-         PyModule_AddObject(module, "StageBook", book) == 0 &&
-         PyModule_AddObject(module, "Nothing", nothing) == 0;
+  g_figures = make_type(module, figures_spec);
+  g_stage = make_type(module, stage_spec);
+  PyTypeObject* const nothing = make_type(module, nothing_spec);
+  if (g_figures == nullptr || g_stage == nullptr || nothing == nullptr) return false;
+  g_nothing = PyObject_CallNoArgs(reinterpret_cast<PyObject*>(nothing));
+  return g_nothing != nullptr &&
+         PyModule_AddObject(module, "StageFigures",
+                            another(reinterpret_cast<PyObject*>(g_figures)).release()) == 0 &&
+         add_type(module, book_spec, "StageBook") &&
+         PyModule_AddObject(module, "Nothing", reinterpret_cast<PyObject*>(nothing)) == 0;
 }
 
 }  // namespace genscope::python

@@ -1,4 +1,4 @@
-// _core.StepBook: the denoising steps that a program tells a session of document 002.
+// _core.StepBook: the denoising steps that a program tells a session in the way of Inferix.
 //
 // A call keeps five numbers and adds to running figures; the rows as a report has them are made
 // when they are read.
@@ -25,7 +25,7 @@ enum Column : std::size_t { kStep, kTimestep, kBlockSize, kMs, kGuidance, kColum
 constexpr const char* kNames[kColumns] = {"step", "timestep", "block_size", "computation_time_ms",
                                           "guidance_scale"};
 
-struct Value {
+struct Figure {
   double number = 0;
   bool known = false;
 };
@@ -43,7 +43,7 @@ struct Running {
     Py_INCREF(object);
     Py_XDECREF(std::exchange(place, object));
   }
-  void add(const Value& value, PyObject* object) noexcept {
+  void add(const Figure& value, PyObject* object) noexcept {
     if (!value.known) return;
     if (count == 0 || value.number < least) {
       least = value.number;
@@ -61,14 +61,14 @@ struct Running {
 struct Book {
   std::size_t limit = 0;
   PyObject* number = nullptr;  // owned: a function that makes a number of a value, or None
-  std::vector<Row> rows;       // the newest `limit`; once full, a ring that begins at `oldest`
+  std::vector<Row> rows;       // the newest; at `limit`, a ring that begins at `oldest`
   std::size_t oldest = 0;
   unsigned long long count = 0;
   std::array<Running, kColumns> columns;
   // Passes through the timesteps: a step number that does not rise begins another block.
   unsigned long long passes = 0, pass_steps = 0, longest_pass = 0;
   double pass_frames = 0;  // block_size, once a pass
-  Value last_step;
+  Figure last_step;
   OwnMutex mutex;
 
   ~Book() {
@@ -85,7 +85,7 @@ struct Book {
 using BookObject = Holder<Book>;
 
 // A new reference: a number, or None for what is none and must not be asked.
-PyObject* number_of(const Book& book, PyObject* given, Value& value) noexcept {
+PyObject* number_of(const Book& book, PyObject* given, Figure& value) noexcept {
   const bool plain = PyFloat_CheckExact(given) || PyLong_CheckExact(given) || given == Py_None;
   Ref object =
       plain ? another(given) : Ref(PyObject_CallFunctionObjArgs(book.number, given, nullptr));
@@ -98,13 +98,25 @@ PyObject* number_of(const Book& book, PyObject* given, Value& value) noexcept {
   return none();
 }
 
-void add(Book& book, Row& row, const std::array<Value, kColumns>& values) {
+bool make_room(Book& book) noexcept {
+  try {
+    if (book.rows.size() < book.rows.capacity()) return true;
+    if (!internal::may_throw()) return false;
+    book.rows.reserve(2 * book.rows.size() + 16);
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+// Takes the row over.
+void add(Book& book, Row& row, const std::array<Figure, kColumns>& values) noexcept {
   const std::lock_guard lock(book.mutex);
   book.count++;
   for (const Column column : {kTimestep, kBlockSize, kMs}) {
     book.columns[column].add(values[column], row[column]);
   }
-  const Value &step = values[kStep], last = book.last_step;
+  const Figure &step = values[kStep], last = book.last_step;
   if (!last.known || !step.known || step.number <= last.number) {
     book.passes++;
     book.pass_frames += values[kBlockSize].number;
@@ -112,16 +124,19 @@ void add(Book& book, Row& row, const std::array<Value, kColumns>& values) {
   }
   book.longest_pass = std::max(book.longest_pass, ++book.pass_steps);
   book.last_step = step;
-  if (book.rows.size() < book.limit) {
+  // Without memory the rows that there are become the ring.
+  if (book.oldest == 0 && book.rows.size() < book.limit && make_room(book)) {
     book.rows.push_back(row);
     return;
   }
-  std::swap(book.rows[book.oldest], row);
+  if (!book.rows.empty()) {
+    std::swap(book.rows[book.oldest], row);
+    book.oldest = book.oldest + 1 == book.rows.size() ? 0 : book.oldest + 1;
+  }
   for (PyObject* const object : row) Py_DECREF(object);
-  book.oldest = book.oldest + 1 == book.limit ? 0 : book.oldest + 1;
 }
 
-Arg argument(Site& key, const Value& value, PyObject* object) noexcept {
+Arg argument(Site& key, const Figure& value, PyObject* object) noexcept {
   if (PyLong_Check(object)) {
     int overflow = 0;
     const long long whole = PyLong_AsLongLongAndOverflow(object, &overflow);
@@ -130,7 +145,7 @@ Arg argument(Site& key, const Value& value, PyObject* object) noexcept {
   return Arg(internal::StaticArg<double>{key, value.number});
 }
 
-void record(const Row& row, const std::array<Value, kColumns>& values) noexcept {
+void record(const Row& row, const std::array<Figure, kColumns>& values) noexcept {
   const std::uint64_t task = loop_is_running() ? current_in_task() : 0;
   std::array<Arg, 4> args{Arg("", 0), Arg("", 0), Arg("", 0), Arg("", 0)};
   std::size_t count = 0;
@@ -157,7 +172,7 @@ PyObject* book_add(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   }
   Book& book = BookObject::of(self);
   Row row;
-  std::array<Value, kColumns> values;
+  std::array<Figure, kColumns> values;
   for (std::size_t i = 0; i < kColumns; ++i) row[i] = number_of(book, args[i], values[i]);
   if (args[5] == Py_True) record(row, values);
   add(book, row, values);
@@ -177,7 +192,7 @@ PyObject* book_new(PyTypeObject* type, PyObject* args, PyObject*) {
 }
 
 // The newest rows, oldest first, each a dict.
-PyObject* rows_of(Book& book) noexcept {
+PyObject* rows_of(Book& book) {
   std::vector<Row> rows;
   {
     const std::lock_guard lock(book.mutex);
@@ -220,30 +235,30 @@ PyObject* book_frames(PyObject* self, void*) {
   return PyFloat_FromDouble(BookObject::of(self).pass_frames);
 }
 
-PyMethodDef methods[] = {
-    {"add", as_function(book_add), METH_FASTCALL,
-     "add(step, timestep, block_size, ms, guidance_scale, recorded, /)"},
-    {nullptr, nullptr, 0, nullptr},
+Method methods[] = {
+    recording<book_add>("add", METH_FASTCALL,
+                        "add(step, timestep, block_size, ms, guidance_scale, recorded, /)"),
+    {},
 };
-PyGetSetDef values[] = {
-    {"count", book_count<&Book::count>, nullptr, "Of all steps.", nullptr},
-    {"rows", book_rows, nullptr, "The newest, as dicts.", nullptr},
-    {"ms", book_column<kMs>, nullptr, "(total, mean, least, most)", nullptr},
-    {"timestep", book_column<kTimestep>, nullptr, "(total, mean, least, most)", nullptr},
-    {"block_size", book_column<kBlockSize>, nullptr, "(total, mean, least, most)", nullptr},
-    {"passes", book_count<&Book::passes>, nullptr, "Runs through the timesteps.", nullptr},
-    {"longest_pass", book_count<&Book::longest_pass>, nullptr, "Steps of the longest.", nullptr},
-    {"pass_frames", book_frames, nullptr, "block_size, once a pass.", nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr},
+Value values[] = {
+    value<book_count<&Book::count>>("count", "Of all steps."),
+    value<book_rows>("rows", "The newest, as dicts."),
+    value<book_column<kMs>>("ms", "(total, mean, least, most)"),
+    value<book_column<kTimestep>>("timestep", "(total, mean, least, most)"),
+    value<book_column<kBlockSize>>("block_size", "(total, mean, least, most)"),
+    value<book_count<&Book::passes>>("passes", "Runs through the timesteps."),
+    value<book_count<&Book::longest_pass>>("longest_pass", "Steps of the longest."),
+    value<book_frames>("pass_frames", "block_size, once a pass."),
+    {},
 };
-PyType_Slot slots[] = {
-    {Py_tp_new, reinterpret_cast<void*>(book_new)},
-    {Py_tp_dealloc, reinterpret_cast<void*>(BookObject::dealloc)},
-    {Py_tp_methods, methods},
-    {Py_tp_getset, values},
-    {0, nullptr},
+Slot slots[] = {
+    Slot::made<book_new, BookObject>(),
+    Slot::dealloc<BookObject::dealloc>(),
+    Slot(methods),
+    Slot(values),
+    {},
 };
-PyType_Spec spec = {"genscope._core.StepBook", sizeof(BookObject), 0, Py_TPFLAGS_DEFAULT, slots};
+constexpr TypeSpec spec = {"genscope._core.StepBook", sizeof(BookObject), slots};
 
 }  // namespace
 

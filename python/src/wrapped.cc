@@ -2,6 +2,7 @@
 // tuple.
 #include <dlfcn.h>
 
+#include "entry.h"
 #include "open_spans.h"
 #include "span.h"
 
@@ -30,7 +31,7 @@ PyObject* call_by_tuple(PyObject* function, PyObject* const* args, Py_ssize_t co
   }
   Ref keywords;
   const Py_ssize_t more = names != nullptr ? PyTuple_Size(names) : 0;
-  if (more > 0) keywords = Ref(PyDict_New());
+  if (more > 0 && !(keywords = Ref(PyDict_New()))) return nullptr;
   for (Py_ssize_t i = 0; i < more; ++i) {
     if (PyDict_SetItem(keywords.get(), PyTuple_GetItem(names, i), args[count + i]) != 0) {
       return nullptr;
@@ -71,15 +72,15 @@ PyObject* call_wrapped(PyObject* self, PyObject* const* args, Py_ssize_t count, 
   return result;
 }
 
-PyMethodDef wrapped_call = {"wrapped", as_function(call_wrapped), METH_FASTCALL | METH_KEYWORDS,
-                            "Calls what genscope.wrap() was given, as a span."};
+Method wrapped_call = passing<call_wrapped>("wrapped", METH_FASTCALL | METH_KEYWORDS,
+                                            "Calls what genscope.wrap() was given, as a span.");
 
-int wrapped_traverse(PyObject* object, visitproc visit, void* arg) {
+int wrapped_traverse(PyObject* object, visitproc visit, void* arg) noexcept {
   Py_VISIT(Py_TYPE(object));
   Py_VISIT(reinterpret_cast<Wrapped*>(object)->function);
   return 0;
 }
-int wrapped_clear(PyObject* object) {
+int wrapped_clear(PyObject* object) noexcept {
   Py_CLEAR(reinterpret_cast<Wrapped*>(object)->function);
   return 0;
 }
@@ -94,16 +95,15 @@ PyMemberDef wrapped_members[] = {
     {"__wrapped__", T_OBJECT, offsetof(Wrapped, function), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr},
 };
-PyType_Slot wrapped_slots[] = {
-    {Py_tp_traverse, reinterpret_cast<void*>(wrapped_traverse)},
-    {Py_tp_clear, reinterpret_cast<void*>(wrapped_clear)},
-    {Py_tp_dealloc, reinterpret_cast<void*>(wrapped_dealloc)},
-    {Py_tp_members, wrapped_members},
-    {0, nullptr},
+Slot wrapped_slots[] = {
+    Slot::traverse(wrapped_traverse),
+    Slot::clear(wrapped_clear),
+    Slot::dealloc<wrapped_dealloc>(),
+    Slot(wrapped_members),
+    {},
 };
-PyType_Spec wrapped_spec = {
-    "genscope._core.Wrapped", sizeof(Wrapped), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, wrapped_slots};
+constexpr TypeSpec wrapped_spec = {"genscope._core.Wrapped", sizeof(Wrapped), wrapped_slots,
+                                   kMadeHere | Py_TPFLAGS_HAVE_GC};
 
 // wrap_call(function, name, kind, /): a builtin whose __self__.__wrapped__ is `function`.
 PyObject* wrap_call(PyObject*, PyObject* const* args, Py_ssize_t count) {
@@ -136,19 +136,18 @@ PyObject* wrap_call(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return function;
 }
 
-PyMethodDef functions[] = {
-    {"wrap_call", as_function(wrap_call), METH_FASTCALL, "wrap_call(function, name, kind, /)"},
-    {nullptr, nullptr, 0, nullptr},
+Method functions[] = {
+    recording<wrap_call, Drop<give_first, 0, 1>>("wrap_call", METH_FASTCALL,
+                                                 "wrap_call(function, name, kind, /)"),
+    {},
 };
 
 }  // namespace
 
 bool add_wrapped(PyObject* module) {
   g_vectorcall = reinterpret_cast<Vectorcall>(::dlsym(RTLD_DEFAULT, "PyObject_Vectorcall"));
-  PyObject* const type = PyType_FromModuleAndSpec(module, &wrapped_spec, nullptr);
-  if (type == nullptr) return false;
-  g_wrapped = reinterpret_cast<PyTypeObject*>(type);
-  return PyModule_AddFunctions(module, functions) == 0;
+  g_wrapped = make_type(module, wrapped_spec);
+  return g_wrapped != nullptr && add_functions(module, functions);
 }
 
 }  // namespace genscope::python

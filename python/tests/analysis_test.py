@@ -59,8 +59,13 @@ class Analysis(ProgramCase):
         self.assertEqual(os.listdir(self.folder).count("r.html"), 1)
         self.assertIn("findings", gs.advise(run))
         compared = gs.compare(run, run, force=True)
-        self.assertEqual(compared["schema"], "genscope.compare/1")
+        self.assertEqual(compared["schema"], "genscope.compare/2")
         self.assertIn("denoise", gs.compare(run, run, format="text", force=True))
+        several = gs.compare([run, run], (run,), force=True)
+        self.assertEqual([len(several[side]["runs"]) for side in ("before", "after")], [2, 1])
+        self.assertTrue(several["incomparable"], "a run given twice counts once")
+        with self.assertRaises(ValueError):
+            gs.compare([], run)
         self.assertGreaterEqual(len(gs.load(run).stages()), 3)
 
     def test_notebooks_show_a_table_and_escape(self):

@@ -43,6 +43,59 @@ def answering(status=200, parts=(b"ok",), before=None):
     return app
 
 
+class Disconnect(unittest.IsolatedAsyncioTestCase):
+    async def test_work_of_a_client_that_stays(self):
+        async def work():
+            await asyncio.sleep(0)
+            return 7
+
+        async def receive():
+            await asyncio.sleep(3600)
+        self.assertEqual(await asgi.until_disconnect(receive, work()), 7)
+
+        async def failing():
+            raise KeyError("x")
+        with self.assertRaises(KeyError):
+            await asgi.until_disconnect(receive, failing())
+
+    async def test_work_of_a_client_that_leaves_is_cancelled(self):
+        ended = []
+
+        async def work():
+            try:
+                await asyncio.sleep(3600)
+            except asyncio.CancelledError:
+                ended.append("work")
+                raise
+        messages = [{"type": "http.request"}, {"type": "http.disconnect"}]
+
+        async def receive():
+            return messages.pop(0)
+        with self.assertRaises(asgi.Disconnected):
+            await asgi.until_disconnect(receive, work())
+        self.assertEqual((ended, messages), (["work"], []))
+
+    async def test_a_request_that_is_cancelled_cancels_the_work(self):
+        begun, ended = asyncio.Event(), []
+
+        async def work():
+            begun.set()
+            try:
+                await asyncio.sleep(3600)
+            finally:
+                ended.append("work")
+
+        async def receive():
+            await asyncio.sleep(3600)
+        task = asyncio.ensure_future(asgi.until_disconnect(receive, work()))
+        await begun.wait()
+        task.cancel()
+        with self.assertRaises(asyncio.CancelledError):
+            await task
+        await asyncio.sleep(0)
+        self.assertEqual(ended, ["work"])
+
+
 class Figures(unittest.TestCase):
     def test_counts_statuses_and_errors(self):
         ok = asgi.RequestMonitor(answering(), slo_seconds=60, name="figures")

@@ -10,6 +10,7 @@ import pathlib
 import re
 import sys
 import tempfile
+import time
 import types
 import unittest
 
@@ -17,6 +18,7 @@ EXAMPLES = pathlib.Path(__file__).parent / "data" / "seed_examples"
 HOMES = {
     "utils.performance_monitor": "genscope.compat.generation",
     "pipeline_optimizer": "genscope.compat.generation",
+    "utils.performance_validator": "genscope.compat.validator",
     "inferix.profiling": "genscope.compat.inferix",
     "inferix.profiling.config": "genscope.compat.inferix.config",
     "inferix.profiling.decorators": "genscope.compat.inferix.decorators",
@@ -121,6 +123,51 @@ class Examples(Runner):
         current = names["summary"]["current_generation"]
         self.assertEqual((current["steps"], current["resolution"]), (20, "1024x1024"))
         self.assertEqual(names["summary"]["step_performance"]["total_steps"], 20)
+
+    # --- document 001
+
+    def validator(self):
+        names = self.names("validator", "create_performance_validator")
+        return names["create_performance_validator"](target_improvement=50.0, target_time=5.0)
+
+    def test_001_speed_improvement(self):
+        def slow_generator(prompt):
+            time.sleep(0.06)
+            return "image"
+        out, names = self.run_example("001_01", slow_generator=slow_generator,
+                                      fast_generator=lambda prompt: "image")
+        self.assertRegex(out, r"^Improvement: \d+\.\dx faster\nStatus: PASSED\n$")
+        self.assertGreater(names["results"]["improvement_interval"]["low"], 50)
+
+    def test_001_end_to_end(self):
+        seen = []
+        out, names = self.run_example("001_02", validator=self.validator(),
+                                      optimized_generator=lambda prompt: seen.append(prompt) or "image")
+        self.assertRegex(out, r"^Success Rate: 100\.0%\nAverage Time: 0\.\d{3}s\n$")
+        self.assertEqual(set(seen), set(names["test_prompts"]))
+        self.assertEqual(names["e2e_result"].model_name, "Optimized-MMDiT")
+
+    def test_001_gpu_monitoring(self):
+        source = self.source("001_03").replace("duration_seconds=30.0", "duration_seconds=0.05")
+        names = {"validator": self.validator(), "gpu_intensive_generator": lambda prompt: "image"}
+        out = self.run_source(source, names)
+        self.assertRegex(out, r"^GPU Utilization: (n/a|[\d.]+)%\nMemory Efficiency: (n/a|[\d.]+)%\n$")
+
+    def test_001_multimodal(self):
+        out, names = self.run_example(
+            "001_04", validator=self.validator(), text_prompts=["a", "b", "c"], image_paths=["a.png"],
+            qwen2vl_processor=lambda prompt, image=None: time.sleep(0.02 if image else 0) or "text")
+        self.assertRegex(out, r"^Text Processing: 0\.\d{3}s\nImage Analysis: 0\.\d{3}s\n$")
+        self.assertGreater(names["multimodal_result"].image_analysis_time, 0.019)
+
+    def test_001_regression(self):
+        seen = set()
+        out, names = self.run_example(
+            "001_05", validator=self.validator(), **self.names("validator", "BenchmarkSuite"),
+            production_generator=lambda prompt, resolution, num_steps: seen.add((resolution, num_steps)) or "image")
+        self.assertEqual(out, "Pass Rate: 100.0%\nStatus: PASSED\n")
+        self.assertEqual(len(seen), 9)
+        self.assertEqual(names["results"]["summary"]["total_tests"], 18)
 
     # --- document 002
 
@@ -350,7 +397,7 @@ class Page(Runner, unittest.TestCase):
     """The example of docs/python-compat.md."""
     def test_it_runs(self):
         page = (EXAMPLES.parents[3] / "docs" / "python-compat.md").read_text()
-        (source,) = re.findall(r"```python\n(.*?)```", page, re.S)
+        source = re.findall(r"```python\n(.*?)```", page, re.S)[0]  # the other needs torch: tests/torch
         out = self.run_source(source, {"__name__": "example"}).splitlines()
         self.assertEqual(out[1], "met")
         self.assertGreaterEqual(float(out[2]), 0)

@@ -1,4 +1,4 @@
-"""What the tests of document 002's Python share: a folder, and GPUs of the double."""
+"""What the tests of the Inferix calls share: a folder, and GPUs of the double."""
 import contextlib
 import io
 import json

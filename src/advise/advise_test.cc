@@ -37,29 +37,34 @@ TEST(Advise, SortsTheWorstFirstThenById) {
 }
 
 TEST(Advise, GivesEvidenceAndFillsTheAdviceIn) {
-  const Facts facts =
-      testing::facts("step.first=10.27 step.med=88 set.attn=sdpa vram.total=25769803776");
+  const Facts facts = testing::facts(
+      "steps.first_ratio=10.27 steps.steady_p50_ns=88e6 set.attn=sdpa "
+      "gpu.memory_total_bytes=25769803776");
   const Advice advice = advise(
-      facts, {rule("X", "step.first > 1.5 && set.attn == \"sdpa\" || gpu.util < 1", Severity::hint,
-                   "{step.first} of {step.med} with {set.attn} in {vram.total}, {gpu.util}")});
+      facts, {rule("X", "steps.first_ratio > 1.5 && set.attn == \"sdpa\" || gpu.busy_ratio < 1",
+                   Severity::hint,
+                   "{steps.first_ratio} of {steps.steady_p50_ns} with {set.attn} in "
+                   "{gpu.memory_total_bytes}, {gpu.busy_ratio}")});
   ASSERT_EQ(advice.findings.size(), 1u);
   EXPECT_EQ(advice.findings[0].advice, "10.3x of 88 ms with sdpa in 24 GiB, (unknown)");
-  EXPECT_THAT(advice.findings[0].evidence, ElementsAre(Pair("step.first", FactValue(10.27)),
+  EXPECT_THAT(advice.findings[0].evidence, ElementsAre(Pair("steps.first_ratio", FactValue(10.27)),
                                                        Pair("set.attn", FactValue("sdpa"))));
 }
 
 TEST(Advise, PartsWhoAbstainedFromWhoKnew) {
-  Facts facts = testing::facts("step.med=1");
-  facts.set_missing("mfu", "the GPU is not in the table");
+  Facts facts = testing::facts("steps.steady_p50_ns=1");
+  facts.set_missing("utilisation.mfu", "the GPU is not in the table");
   Rule silenced = rule("S", "true");
   silenced.silenced = true;
-  const Advice advice = advise(facts, {rule("A", "mfu > 1"), rule("K", "step.med > 1"), silenced,
-                                       rule("M", "1 +"), rule("Z", "1 / 0 > 1")});
+  const Advice advice =
+      advise(facts, {rule("A", "utilisation.mfu > 1"), rule("K", "steps.steady_p50_ns > 1"),
+                     silenced, rule("M", "1 +"), rule("Z", "1 / 0 > 1")});
   EXPECT_THAT(advice.findings, IsEmpty());
   EXPECT_THAT(advice.silent, ElementsAre("K"));
   EXPECT_THAT(advice.silenced, ElementsAre("S"));
   ASSERT_EQ(advice.abstained.size(), 3u);
-  EXPECT_THAT(advice.abstained[0].missing, ElementsAre(Pair("mfu", "the GPU is not in the table")));
+  EXPECT_THAT(advice.abstained[0].missing,
+              ElementsAre(Pair("utilisation.mfu", "the GPU is not in the table")));
   EXPECT_THAT(advice.abstained[1].missing,
               ElementsAre(Pair("condition", "at 4: the condition ends too early")));
   EXPECT_THAT(advice.abstained[2].missing, ElementsAre(Pair("condition", "gives no result")));
@@ -74,17 +79,17 @@ TEST(Advise, ARuleMayAskWhetherOthersFired) {
 }
 
 TEST(FactText, FollowsTheUnit) {
-  EXPECT_EQ(fact_text("gpu.util", 0.421), "42.1%");
-  EXPECT_EQ(fact_text("self.span_share", 0.00012), "0.012%");
-  EXPECT_EQ(fact_text("step.first", 9.8), "9.8x");
-  EXPECT_EQ(fact_text("step.med", 904.0), "904 ms");
-  EXPECT_EQ(fact_text("step.med", 126000.0), "126 s");
-  EXPECT_EQ(fact_text("stage.ms[save]", 12345678.0), "12346 s");
-  EXPECT_EQ(fact_text("vram.total", 24.0 * (1 << 30)), "24 GiB");
-  EXPECT_EQ(fact_text("h2d.rate", 9.5e9), "9.5 GB/s");
+  EXPECT_EQ(fact_text("gpu.busy_ratio", 0.421), "42.1%");
+  EXPECT_EQ(fact_text("recorder.probe_cpu_share", 0.00012), "0.012%");
+  EXPECT_EQ(fact_text("steps.first_ratio", 9.8), "9.8x");
+  EXPECT_EQ(fact_text("steps.steady_p50_ns", 904e6), "904 ms");
+  EXPECT_EQ(fact_text("steps.steady_p50_ns", 126e9), "126 s");
+  EXPECT_EQ(fact_text("stage_groups.exclusive_ns[save]", 12345678e6), "12346 s");
+  EXPECT_EQ(fact_text("gpu.memory_total_bytes", 24.0 * (1 << 30)), "24 GiB");
+  EXPECT_EQ(fact_text("step_traffic.h2d_bytes_per_second", 9.5e9), "9.5 GB/s");
   EXPECT_EQ(fact_text("model.params[denoiser]", 11901408320.0), "11901408320");
-  EXPECT_EQ(fact_text("gpu.peak_tflops", 989.0), "989 TFLOP/s");
-  EXPECT_EQ(fact_text("step.trend", 4.0), "4%/100 steps");
+  EXPECT_EQ(fact_text("utilisation.peak_tflops", 989.0), "989 TFLOP/s");
+  EXPECT_EQ(fact_text("steps.trend_percent_per_100", 4.0), "4%/100 steps");
   EXPECT_EQ(fact_text("gpu.capability", 8.9), "8.9");
   EXPECT_EQ(fact_text("set.autocast", true), "true");
   EXPECT_EQ(fact_text("set.attn", std::string("sdpa")), "sdpa");
@@ -93,13 +98,13 @@ TEST(FactText, FollowsTheUnit) {
 
 TEST(Facts, AreKnownOrMissingNeverBoth) {
   Facts facts;
-  facts.set("mfu", 0.5);
-  facts.set_missing("mfu", "gone");
-  EXPECT_EQ(facts.find("mfu"), nullptr);
-  EXPECT_EQ(facts.why_missing("mfu"), "gone");
-  facts.set("mfu", 0.6);
-  EXPECT_NE(facts.find("mfu"), nullptr);
-  EXPECT_EQ(facts.why_missing("mfu"), "");
+  facts.set("utilisation.mfu", 0.5);
+  facts.set_missing("utilisation.mfu", "gone");
+  EXPECT_EQ(facts.find("utilisation.mfu"), nullptr);
+  EXPECT_EQ(facts.why_missing("utilisation.mfu"), "gone");
+  facts.set("utilisation.mfu", 0.6);
+  EXPECT_NE(facts.find("utilisation.mfu"), nullptr);
+  EXPECT_EQ(facts.why_missing("utilisation.mfu"), "");
 }
 
 TEST(FactNames, AreUniqueAndComplete) {
@@ -115,8 +120,8 @@ TEST(FactNames, AreUniqueAndComplete) {
     EXPECT_TRUE(row.type == advice::FactType::number || row.unit.empty()) << row.name;
   }
   EXPECT_EQ(advice::find_fact("step"), nullptr);
-  EXPECT_EQ(advice::find_fact("step.med[x]"), nullptr);
-  EXPECT_EQ(advice::find_fact("stage.share[]"), nullptr);
+  EXPECT_EQ(advice::find_fact("steps.steady_p50_ns[x]"), nullptr);
+  EXPECT_EQ(advice::find_fact("stage_groups.exclusive_share[]"), nullptr);
 }
 
 }  // namespace

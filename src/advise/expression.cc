@@ -31,7 +31,7 @@ struct Function {
 };
 constexpr std::size_t kMany = 32;
 constexpr Function kFunctions[] = {
-    {"has", Op::has, 1, 1, "has(step.med)"},
+    {"has", Op::has, 1, 1, "has(steps.steady_p50_ns)"},
     {"min", Op::min, 2, kMany, "min(a, b)"},
     {"max", Op::max, 2, kMany, "max(a, b)"},
     {"abs", Op::abs, 1, 1, "abs(x)"},
@@ -46,7 +46,8 @@ class Parser {
  public:
   using Index = std::uint32_t;
 
-  explicit Parser(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
+  Parser(std::vector<Token> tokens, const Names& names)
+      : tokens_(std::move(tokens)), names_(names) {}
 
   Result<Expression> run() {
     if (now().kind == Token::Kind::end) return error_in(0, "an empty condition");
@@ -198,21 +199,15 @@ class Parser {
   }
 
   Result<Index> fact(const Token& token) {
-    const FactName* const row = find_fact(token.text);
-    if (row == nullptr) {
-      const std::string meant = nearest_fact(token.text);
-      return error_in(token.at,
-                      fmt::format("no fact is called '{}'; {}", config::printable(token.text),
-                                  meant.empty() ? "docs/rules.md lists them"
-                                                : "did you mean '" + meant + "'?"));
-    }
+    const std::optional<FactType> known = names_.type(token.text);
+    if (!known) return error_in(token.at, names_.unknown(token.text));
     const std::string text(token.text);
     auto& named = made_.facts_;
     if (std::find(named.begin(), named.end(), text) == named.end()) named.push_back(text);
     if (named.size() > kMaxFacts) {
       return error_in(token.at, fmt::format("more than {} facts; make it two rules", kMaxFacts));
     }
-    return add({Op::fact, row->type, text, {}});
+    return add({Op::fact, *known, text, {}});
   }
 
   Result<Index> call(const Token& token) {
@@ -242,7 +237,7 @@ class Parser {
   Result<Index> typed_call(std::size_t at, const Function& function, Node node) {
     FactType wanted = FactType::number;
     if (function.op == Op::has && made_.nodes_[node.args[0]].op != Op::fact) {
-      return error_in(at, "has() takes the name of a fact; write has(step.med)");
+      return error_in(at, "has() takes the name of a fact; write has(steps.steady_p50_ns)");
     }
     if (function.op == Op::contains || function.op == Op::version) wanted = FactType::text;
     if (function.op == Op::one_of || function.op == Op::has) wanted = type(node.args[0]);
@@ -257,15 +252,34 @@ class Parser {
   }
 
   std::vector<Token> tokens_;
+  const Names& names_;
   std::size_t next_ = 0;
   std::size_t depth_ = 0;
   Expression made_;
 };
 
-Result<Expression> Expression::parse(std::string_view condition) {
+const Names& rule_names() {
+  static const Names kNames = {
+      .type = [](std::string_view fact) -> std::optional<FactType> {
+        const FactName* const row = find_fact(fact);
+        if (row == nullptr) return std::nullopt;
+        return row->type;
+      },
+      .unknown =
+          [](std::string_view fact) {
+            const std::string meant = nearest_fact(fact);
+            return fmt::format(
+                "no fact is called '{}'; {}", config::printable(fact),
+                meant.empty() ? "docs/rules.md lists them" : "did you mean '" + meant + "'?");
+          },
+  };
+  return kNames;
+}
+
+Result<Expression> Expression::parse(std::string_view condition, const Names& names) {
   Result<std::vector<Token>> split = tokens(condition);
   if (!split) return std::move(split).error();
-  return Parser(std::move(split).value()).run();
+  return Parser(std::move(split).value(), names).run();
 }
 
 }  // namespace genscope::advice

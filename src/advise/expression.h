@@ -1,5 +1,6 @@
-// Expression: a condition, parsed and typed. No loops, no code, no names but those of
-// fact_names.h; depth and length are bounded, so that any text costs little.
+// Expression: a condition, parsed and typed. No loops, no code, no names but those that it is given
+// (those of fact_names.h for a rule, the axes for a benchmark's matrix); depth and length are
+// bounded, so that any text costs little.
 //
 //   or      = and {"||" and}
 //   and     = compare {"&&" compare}
@@ -11,6 +12,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,6 +61,14 @@ struct Node {
   std::vector<std::uint32_t> args;  // nodes before this one
 };
 
+// What a condition may name.
+struct Names {
+  std::function<std::optional<FactType>(std::string_view)> type;  // nothing: no such name
+  // For a name that is not there: "no fact is called 'x'; did you mean 'y'?".
+  std::function<std::string(std::string_view)> unknown;
+};
+const Names& rule_names();  // the table of facts
+
 enum class Truth : std::uint8_t { no, yes, unknown };
 
 struct Outcome {
@@ -69,7 +80,7 @@ struct Outcome {
 class Expression {
  public:
   // The error says "at <position>: what; remedy".
-  static Result<Expression> parse(std::string_view condition);
+  static Result<Expression> parse(std::string_view condition, const Names& names = rule_names());
 
   // A missing fact makes what it is part of unknown, unless the rest decides: false && unknown is
   // false, true || unknown is true. So does a fact of another type than the table's, and a

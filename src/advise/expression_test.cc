@@ -62,17 +62,18 @@ TEST(Expression, Computes) {
 }
 
 TEST(Expression, ReadsFactsOfAllTypesAndKeys) {
-  const Facts facts =
-      testing::facts("step.med=88 set.autocast=true set.attn=sdpa stage.share[my.own-stage]=0.5");
-  EXPECT_EQ(truth("step.med / 2 == 44", facts), Truth::yes);
+  const Facts facts = testing::facts(
+      "steps.steady_p50_ns=88 set.autocast=true set.attn=sdpa "
+      "stage_groups.exclusive_share[my.own-stage]=0.5");
+  EXPECT_EQ(truth("steps.steady_p50_ns / 2 == 44", facts), Truth::yes);
   EXPECT_EQ(truth("set.autocast && set.attn == \"sdpa\"", facts), Truth::yes);
-  EXPECT_EQ(truth("stage.share[my.own-stage] > 0.4", facts), Truth::yes);
-  EXPECT_EQ(truth("stage.share[other] > 0.4", facts), Truth::unknown);
+  EXPECT_EQ(truth("stage_groups.exclusive_share[my.own-stage] > 0.4", facts), Truth::yes);
+  EXPECT_EQ(truth("stage_groups.exclusive_share[other] > 0.4", facts), Truth::unknown);
 }
 
 // U: nothing is known of host.* here.
 TEST(Expression, KnowsThreeTruths) {
-  const std::string u = "host.rss_growth > 1";
+  const std::string u = "host.rss_growth_ratio > 1";
   const auto is = [&](std::string condition) {
     for (std::size_t at; (at = condition.find('U')) != std::string::npos;)
       condition.replace(at, 1, u);
@@ -92,80 +93,87 @@ TEST(Expression, KnowsThreeTruths) {
   EXPECT_EQ(is("U || false"), kUnknown);
   EXPECT_EQ(is("U || U"), kUnknown);
   EXPECT_EQ(is("(U && false) || true"), kYes);
-  EXPECT_EQ(is("has(host.rss_growth)"), kNo);
-  EXPECT_EQ(is("!has(host.rss_growth) || U"), kYes);
-  EXPECT_EQ(is("has(host.rss_growth) && U"), kNo);
-  EXPECT_EQ(is("host.rss_growth == host.rss_growth"), kUnknown);
-  EXPECT_EQ(is("max(host.rss_growth, 1) > 0"), kUnknown);
+  EXPECT_EQ(is("has(host.rss_growth_ratio)"), kNo);
+  EXPECT_EQ(is("!has(host.rss_growth_ratio) || U"), kYes);
+  EXPECT_EQ(is("has(host.rss_growth_ratio) && U"), kNo);
+  EXPECT_EQ(is("host.rss_growth_ratio == host.rss_growth_ratio"), kUnknown);
+  EXPECT_EQ(is("max(host.rss_growth_ratio, 1) > 0"), kUnknown);
 }
 
 TEST(Expression, NamesTheFactsThatMattered) {
-  Facts facts = testing::facts("step.med=1 step.cv=0.5");
-  facts.set_missing("gpu.util", "no GPU was found");
-  EXPECT_THAT(outcome("gpu.util < 0.5 && step.med > 0", facts).missing,
-              ElementsAre(Pair("gpu.util", "no GPU was found")));
-  EXPECT_THAT(outcome("(step.first > 2 && step.med > 5) || gpu.util < 0.5", facts).missing,
-              ElementsAre(Pair("gpu.util", "no GPU was found")));
-  EXPECT_THAT(outcome("step.first > 2 && step.first < mfu", facts).missing,
-              ElementsAre(Pair("step.first", "not known"), Pair("mfu", "not known")));
-  EXPECT_TRUE(outcome("step.first > 2 && step.med > 5", facts).missing.empty());
+  Facts facts = testing::facts("steps.steady_p50_ns=1 steps.steady_cv=0.5");
+  facts.set_missing("gpu.busy_ratio", "no GPU was found");
+  EXPECT_THAT(outcome("gpu.busy_ratio < 0.5 && steps.steady_p50_ns > 0", facts).missing,
+              ElementsAre(Pair("gpu.busy_ratio", "no GPU was found")));
+  EXPECT_THAT(
+      outcome("(steps.first_ratio > 2 && steps.steady_p50_ns > 5) || gpu.busy_ratio < 0.5", facts)
+          .missing,
+      ElementsAre(Pair("gpu.busy_ratio", "no GPU was found")));
+  EXPECT_THAT(
+      outcome("steps.first_ratio > 2 && steps.first_ratio < utilisation.mfu", facts).missing,
+      ElementsAre(Pair("steps.first_ratio", "not known"), Pair("utilisation.mfu", "not known")));
+  EXPECT_TRUE(outcome("steps.first_ratio > 2 && steps.steady_p50_ns > 5", facts).missing.empty());
 }
 
 TEST(Expression, AResultThatIsNoneIsUnknown) {
-  Facts facts = testing::facts("step.med=0 step.cv=1 env.torch=git");
-  facts.set("mfu", std::numeric_limits<double>::quiet_NaN());
-  facts.set("gpu.util", std::string("busy"));
-  EXPECT_THAT(outcome("step.cv / step.med > 1", facts).missing,
-              ElementsAre(Pair("step.cv", HasSubstr("no result")),
-                          Pair("step.med", HasSubstr("no result"))));
-  EXPECT_EQ(truth("1e308 * 10 > step.cv", facts), Truth::unknown);
+  Facts facts = testing::facts("steps.steady_p50_ns=0 steps.steady_cv=1 env.torch=git");
+  facts.set("utilisation.mfu", std::numeric_limits<double>::quiet_NaN());
+  facts.set("gpu.busy_ratio", std::string("busy"));
+  EXPECT_THAT(outcome("steps.steady_cv / steps.steady_p50_ns > 1", facts).missing,
+              ElementsAre(Pair("steps.steady_cv", HasSubstr("no result")),
+                          Pair("steps.steady_p50_ns", HasSubstr("no result"))));
+  EXPECT_EQ(truth("1e308 * 10 > steps.steady_cv", facts), Truth::unknown);
   EXPECT_EQ(truth("1 / 0 > 1"), Truth::unknown);
   EXPECT_EQ(truth("version(env.torch) > version(\"2\")", facts), Truth::unknown);
-  EXPECT_THAT(outcome("mfu < 1", facts).missing,
-              ElementsAre(Pair("mfu", "is not a finite number")));
-  EXPECT_THAT(outcome("gpu.util < 1", facts).missing,
-              ElementsAre(Pair("gpu.util", "is not a number")));
+  EXPECT_THAT(outcome("utilisation.mfu < 1", facts).missing,
+              ElementsAre(Pair("utilisation.mfu", "is not a finite number")));
+  EXPECT_THAT(outcome("gpu.busy_ratio < 1", facts).missing,
+              ElementsAre(Pair("gpu.busy_ratio", "is not a number")));
 }
 
 TEST(Expression, ListsItsFactsOnceInOrder) {
-  const Result<Expression> parsed =
-      Expression::parse("step.med > 1 && mfu < step.med && has(set.attn)");
+  const Result<Expression> parsed = Expression::parse(
+      "steps.steady_p50_ns > 1 && utilisation.mfu < steps.steady_p50_ns && has(set.attn)");
   ASSERT_TRUE(parsed.ok());
-  EXPECT_THAT(parsed->facts(), ElementsAre("step.med", "mfu", "set.attn"));
+  EXPECT_THAT(parsed->facts(), ElementsAre("steps.steady_p50_ns", "utilisation.mfu", "set.attn"));
 }
 
 TEST(Expression, SaysWhatIsWrongAndWhere) {
-  EXPECT_EQ(parse_error("step.medd > 1"),
-            "at 1: no fact is called 'step.medd'; did you mean 'step.med'?");
-  EXPECT_EQ(parse_error("1 < 2 && stage.shar[save] > 1"),
-            "at 10: no fact is called 'stage.shar[save]'; did you mean 'stage.share[save]'?");
-  EXPECT_EQ(parse_error("stage.share > 1"),
-            "at 1: no fact is called 'stage.share'; did you mean 'stage.share[KEY]'?");
+  EXPECT_EQ(parse_error("steps.steady_p5_ns > 1"),
+            "at 1: no fact is called 'steps.steady_p5_ns'; did you mean 'steps.steady_p50_ns'?");
+  EXPECT_EQ(parse_error("1 < 2 && stage_groups.exclusive_shar[save] > 1"),
+            "at 10: no fact is called 'stage_groups.exclusive_shar[save]'; did you mean "
+            "'stage_groups.exclusive_share[save]'?");
+  EXPECT_EQ(parse_error("stage_groups.exclusive_share > 1"),
+            "at 1: no fact is called 'stage_groups.exclusive_share'; did you mean "
+            "'stage_groups.exclusive_share[KEY]'?");
   EXPECT_EQ(parse_error("zzzzzzzzzz > 1"),
             "at 1: no fact is called 'zzzzzzzzzz'; docs/rules.md lists them");
-  EXPECT_EQ(parse_error("step.med"),
+  EXPECT_EQ(parse_error("steps.steady_p50_ns"),
             "at 1: a condition is true or false, this is a number; compare it with something");
-  EXPECT_EQ(parse_error("step.med = 1"), "at 10: a single =; equality is ==");
-  EXPECT_EQ(parse_error("1 < step.med < 2"),
-            "at 14: comparisons do not chain; write a < b && b < c");
+  EXPECT_EQ(parse_error("steps.steady_p50_ns = 1"), "at 21: a single =; equality is ==");
+  EXPECT_EQ(parse_error("1 < steps.steady_p50_ns < 2"),
+            "at 25: comparisons do not chain; write a < b && b < c");
   EXPECT_EQ(parse_error("true and false"), "at 6: `and`, `or`, `not` are written &&, ||, !");
   EXPECT_EQ(parse_error("set.attn > 1"), "at 10: > takes a number, this is a text");
   EXPECT_EQ(parse_error("set.attn == 1"), "at 10: == takes a text, this is a number");
   EXPECT_EQ(parse_error("set.autocast + 1 > 0"), "at 14: + takes a number, this is a flag");
-  EXPECT_EQ(parse_error("!step.med"), "at 1: ! takes a flag, this is a number");
+  EXPECT_EQ(parse_error("!steps.steady_p50_ns"), "at 1: ! takes a flag, this is a number");
   EXPECT_EQ(parse_error("(1 < 2"), "at 1: this ( is never closed");
   EXPECT_EQ(parse_error("1 < 2)"), "at 6: ')' is not expected here");
   EXPECT_EQ(parse_error("1 <"), "at 4: the condition ends too early");
   EXPECT_EQ(parse_error(""), "at 1: an empty condition");
   EXPECT_EQ(parse_error("set.attn == \"x"), "at 13: a text whose closing quote is missing");
-  EXPECT_EQ(parse_error("mfu < 30%"),
-            "at 9: a number has no unit; write 30 % as 0.3 and 1 GB as 1e9");
+  EXPECT_EQ(parse_error("utilisation.mfu < 30%"),
+            "at 21: a number has no unit; write 30 % as 0.3 and 1 GB as 1e9");
   EXPECT_EQ(parse_error("1e999 > 1"), "at 1: a number that is too large; facts are below 1e308");
-  EXPECT_THAT(parse_error("stage.share[x > 1"), StartsWith("at 12: this [ is never closed"));
-  EXPECT_THAT(parse_error("stage.share[] > 1"), HasSubstr("no fact is called"));
+  EXPECT_THAT(parse_error("stage_groups.exclusive_share[x > 1"),
+              StartsWith("at 29: this [ is never closed"));
+  EXPECT_THAT(parse_error("stage_groups.exclusive_share[] > 1"), HasSubstr("no fact is called"));
   EXPECT_EQ(parse_error("max(1) > 0"),
             "at 1: max has another number of arguments; write max(a, b)");
-  EXPECT_EQ(parse_error("has(1)"), "at 1: has() takes the name of a fact; write has(step.med)");
+  EXPECT_EQ(parse_error("has(1)"),
+            "at 1: has() takes the name of a fact; write has(steps.steady_p50_ns)");
   EXPECT_THAT(parse_error("system(\"rm\")"),
               StartsWith("at 1: no function is called 'system'; there are"));
   EXPECT_EQ(parse_error("one_of(set.attn, 1)"), "at 1: one_of takes a text, this is a number");

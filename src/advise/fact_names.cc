@@ -21,7 +21,8 @@ const std::vector<const FactName*>& by_name() {
   return kSorted;
 }
 
-// "stage.share[x]" -> "stage.share[]" and "x"; a plain name stays, with no key.
+// "stage_groups.exclusive_share[x]" -> "stage_groups.exclusive_share[]" and "x"; a plain name
+// stays, with no key.
 struct Split {
   std::string row;
   std::string_view key;
@@ -47,6 +48,18 @@ std::string_view name(FactType type) noexcept {
       break;
   }
   return "a text";
+}
+
+std::string_view name(FactSource source) noexcept {
+  switch (source) {
+    case FactSource::field:
+      return "the run";
+    case FactSource::hooks:
+      return "hooks";
+    case FactSource::program:
+      break;
+  }
+  return "the program";
 }
 
 std::span<const FactName> all_facts() noexcept { return kFacts; }

@@ -30,7 +30,7 @@ std::string scaled(double value, double base, std::initializer_list<const char*>
 std::string with_unit(std::string_view unit, double value) {
   if (unit == "share") return digits(value * 100) + "%";
   if (unit == "x") return digits(value) + "x";
-  if (unit == "ms") return scaled(value, 1000, {"ms", "s"});
+  if (unit == "ns") return scaled(value / 1e6, 1000, {"ms", "s"});
   if (unit == "B") return scaled(value, 1024, {"B", "KiB", "MiB", "GiB", "TiB"});
   if (unit == "B/s") return scaled(value, 1000, {"B/s", "kB/s", "MB/s", "GB/s"});
   if (unit == "count") return fmt::format("{:.15g}", value);

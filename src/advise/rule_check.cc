@@ -40,14 +40,34 @@ Status check_advice(std::string_view advice) {
     if (!fact.empty() && find_fact(fact) == nullptr && unknown.empty()) unknown = fact;
   });
   if (!paired || advice.find("{}") != std::string_view::npos) {
-    return wrong("advice",
-                 "a brace without its partner; {step.med} stands for the value of a fact");
+    return wrong(
+        "advice",
+        "a brace without its partner; {steps.steady_p50_ns} stands for the value of a fact");
   }
   if (unknown.empty()) return Done{};
   const std::string meant = nearest_fact(unknown);
   return wrong("advice", fmt::format("no fact is called '{}'; {}", config::printable(unknown),
                                      meant.empty() ? "docs/rules.md lists them"
                                                    : "did you mean '" + meant + "'?"));
+}
+
+Status check_patch(const Rule& rule) {
+  for (const auto& [target, lines] : rule.apply) {
+    const auto targets = patch_targets();
+    if (std::find(targets.begin(), targets.end(), target) == targets.end()) {
+      return wrong("apply", fmt::format("no program is called '{}'; {} are known",
+                                        config::printable(target), fmt::join(targets, ", ")));
+    }
+    if (lines.empty()) return wrong("apply", fmt::format("{} has no lines", target));
+  }
+  if (rule.stage.empty() ||
+      find_fact("stage_groups.exclusive_share[" + rule.stage + "]") != nullptr)
+    return Done{};
+  return wrong(
+      "stage",
+      fmt::format("'{}' is no key of stage_groups.exclusive_share[]; write load, text_encode, "
+                  "denoise, vae_decode or a stage of yours",
+                  config::printable(rule.stage)));
 }
 
 bool is_id(std::string_view id) {
@@ -71,6 +91,12 @@ Status check_rule(const Rule& rule) {
   if (!(rule.gain_low >= 0 && rule.gain_low <= rule.gain_high && rule.gain_high <= 1)) {
     return wrong("gain_low",
                  "gains are shares of the wall time with 0 <= gain_low <= gain_high <= 1");
+  }
+  if (Status fine = check_patch(rule); !fine) return fine;
+  for (const std::string& other : rule.conflicts) {
+    if (!is_id(other) || other == rule.id) {
+      return wrong("conflicts", fmt::format("'{}' is not another rule", config::printable(other)));
+    }
   }
   const Result<Expression> condition = Expression::parse(rule.condition);
   if (!condition) return wrong("condition", condition.error().message);

@@ -23,8 +23,10 @@ using config::YamlValue;
 constexpr std::size_t kMaxTextBytes = 4000;
 constexpr std::size_t kMaxSuggestBytes = 64;  // the cost is a product of lengths
 
-using Member =
-    std::variant<std::string Rule::*, double Rule::*, Severity Rule::*, RuleConfidence Rule::*>;
+using Words = std::vector<std::string>;
+using Texts = std::map<std::string, std::string>;
+using Member = std::variant<std::string Rule::*, double Rule::*, Severity Rule::*,
+                            RuleConfidence Rule::*, Words Rule::*, Texts Rule::*>;
 struct Field {
   std::string_view name;
   Member member;
@@ -40,6 +42,10 @@ const Field kFields[] = {
     {"gain_high", &Rule::gain_high},
     {"confidence", &Rule::confidence},
     {"citation", &Rule::citation},
+    {"stage", &Rule::stage},
+    {"hurts", &Rule::hurts},
+    {"conflicts", &Rule::conflicts},
+    {"apply", &Rule::apply},
 };
 
 constexpr Severity kSeverities[] = {Severity::info, Severity::hint, Severity::warning,
@@ -83,6 +89,30 @@ struct Reader {
   }
   std::string operator()(RuleConfidence Rule::*member) const {
     return word(member, kConfidences, "low, medium or high");
+  }
+  std::string operator()(Words Rule::*member) const {
+    Words words;
+    for (const YamlValue& item : value.items) {
+      if (item.kind == YamlValue::Kind::scalar) words.push_back(item.text);
+    }
+    if (value.kind != YamlValue::Kind::list || words.size() != value.items.size()) {
+      return "a list of rules, [STEP-DISTIL, COMPILE-OFF]";
+    }
+    rule.*member = std::move(words);
+    return {};
+  }
+  std::string operator()(Texts Rule::*member) const {
+    Texts texts;
+    for (const YamlEntry& entry : value.entries) {
+      const bool fits =
+          entry.value.kind == YamlValue::Kind::scalar && entry.value.text.size() <= kMaxTextBytes;
+      if (fits) texts.emplace(entry.name, entry.value.text);
+    }
+    if (value.kind != YamlValue::Kind::map || texts.size() != value.entries.size()) {
+      return "a text for each program, `diffusers: pipe.vae.enable_tiling()`";
+    }
+    rule.*member = std::move(texts);
+    return {};
   }
 
   template <class Word, std::size_t N>

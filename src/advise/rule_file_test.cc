@@ -60,20 +60,21 @@ TEST(RuleFile, AddsARule) {
 }
 
 TEST(RuleFile, OverridesWhatItGivesAndKeepsTheRest) {
-  const std::vector<Rule> rules =
-      parsed("rules:\n  - id: GPU-IDLE\n    condition: gpu.util < 0.2\n    severity: critical\n",
-             built_in_rules());
+  const std::vector<Rule> rules = parsed(
+      "rules:\n  - id: GPU-IDLE\n    condition: gpu.busy_ratio < 0.2\n    severity: critical\n",
+      built_in_rules());
   EXPECT_EQ(rules.size(), built_in_rules().size());
   const Rule& mine = find(rules, "GPU-IDLE");
-  EXPECT_EQ(mine.condition, "gpu.util < 0.2");
+  EXPECT_EQ(mine.condition, "gpu.busy_ratio < 0.2");
   EXPECT_EQ(mine.severity, Severity::critical);
   EXPECT_EQ(mine.title, find(built_in_rules(), "GPU-IDLE").title);
-  EXPECT_TRUE(advise(testing::facts("gpu.util=0.4"), rules).findings.empty());
+  EXPECT_TRUE(advise(testing::facts("gpu.busy_ratio=0.4"), rules).findings.empty());
 }
 
 TEST(RuleFile, SilencesRules) {
   const std::vector<Rule> rules = parsed("silence: [GPU-IDLE, MEM-HIGH]\n", built_in_rules());
-  const Advice advice = advise(testing::facts("gpu.util=0.1 vram.used_share=0.99"), rules);
+  const Advice advice =
+      advise(testing::facts("gpu.busy_ratio=0.1 gpu.memory_peak_share=0.99"), rules);
   EXPECT_TRUE(advice.findings.empty());
   EXPECT_THAT(advice.silenced, ::testing::UnorderedElementsAre("GPU-IDLE", "MEM-HIGH"));
   EXPECT_FALSE(find(built_in_rules(), "GPU-IDLE").silenced);
@@ -90,9 +91,10 @@ TEST(RuleFile, TheExampleIsTakenAndWorks) {
       load_rules(GENSCOPE_SOURCE_DIR "/examples/rules.yaml", built_in_rules());
   ASSERT_TRUE(rules.ok()) << rules.error().message;
   EXPECT_EQ(rules->size(), built_in_rules().size() + 1);
-  const Advice advice = advise(
-      testing::facts("counter.max[queue_depth]=64 stage.share[load]=0.4 set.steps=50 gpu.util=0.6"),
-      *rules);
+  const Advice advice =
+      advise(testing::facts("counter.max[queue_depth]=64 stage_groups.exclusive_share[load]=0.4 "
+                            "set.steps=50 gpu.busy_ratio=0.6"),
+             *rules);
   std::vector<std::string> ids;
   for (const Finding& finding : advice.findings) ids.push_back(finding.rule.id);
   EXPECT_THAT(ids, ::testing::ElementsAre("OUR-QUEUE", "GPU-UNDERUSED"));
@@ -100,17 +102,18 @@ TEST(RuleFile, TheExampleIsTakenAndWorks) {
 
 TEST(RuleFile, NamesFileLineRuleAndTheNearestName) {
   EXPECT_EQ(
-      message("rules:\n  - id: X\n    title: t\n    condition: step.fist > 2\n    advice: a\n"),
-      "r.yaml:4: rule X: condition: at 1: no fact is called 'step.fist'; did you mean "
-      "'step.first'?");
+      message(
+          "rules:\n  - id: X\n    title: t\n    condition: steps.fist_ratio > 2\n    advice: a\n"),
+      "r.yaml:4: rule X: condition: at 1: no fact is called 'steps.fist_ratio'; did you mean "
+      "'steps.first_ratio'?");
   EXPECT_EQ(message("rules:\n  - id: X\n    titel: t\n"),
             "r.yaml:3: rule X: unknown field 'titel'; did you mean 'title'?");
   EXPECT_EQ(message("rulez: []\n"), "r.yaml:1: unknown key 'rulez'; did you mean 'rules'?");
   EXPECT_EQ(message("silence: [GPU-IDEL]\n"),
             "r.yaml:1: silence: no rule is called 'GPU-IDEL'; did you mean 'GPU-IDLE'?");
-  EXPECT_EQ(
-      message("rules:\n  - id: GPU-IDLE\n    advice: see {gpu.utl}\n"),
-      "r.yaml:3: rule GPU-IDLE: advice: no fact is called 'gpu.utl'; did you mean 'gpu.util'?");
+  EXPECT_EQ(message("rules:\n  - id: GPU-IDLE\n    advice: see {gpu.busy_rato}\n"),
+            "r.yaml:3: rule GPU-IDLE: advice: no fact is called 'gpu.busy_rato'; did you mean "
+            "'gpu.busy_ratio'?");
 }
 
 TEST(RuleFile, IsStrict) {
@@ -141,7 +144,7 @@ TEST(RuleFile, IsStrict) {
               HasSubstr("a brace without"));
   EXPECT_THAT(message("rules:\n  - id: GPU-IDLE\n    advice: a {} b\n"),
               HasSubstr("a brace without"));
-  EXPECT_THAT(message("rules:\n  - id: GPU-IDLE\n    advice: a {mfu\n"),
+  EXPECT_THAT(message("rules:\n  - id: GPU-IDLE\n    advice: a {utilisation.mfu\n"),
               HasSubstr("a brace without"));
   EXPECT_THAT(message("rules:\n  - id: GPU-IDLE\n    condition:\n"), HasSubstr("expected a text"));
   EXPECT_THAT(message("silence: [[GPU-IDLE]]\n"), HasSubstr("no rule is called ''"));
@@ -154,9 +157,9 @@ TEST(RuleFile, IsStrict) {
 
 TEST(RuleFile, ABrokenFileLeavesTheBaseAlone) {
   const std::size_t before = built_in_rules().size();
-  EXPECT_NE(message("rules:\n  - id: GPU-IDLE\n    condition: gpu.util <\n"), "parsed");
+  EXPECT_NE(message("rules:\n  - id: GPU-IDLE\n    condition: gpu.busy_ratio <\n"), "parsed");
   EXPECT_EQ(built_in_rules().size(), before);
-  EXPECT_EQ(find(built_in_rules(), "GPU-IDLE").condition, "gpu.util < 0.5");
+  EXPECT_EQ(find(built_in_rules(), "GPU-IDLE").condition, "gpu.busy_ratio < 0.5");
 }
 
 TEST(RuleFile, ThatCannotBeReadIsNamed) {

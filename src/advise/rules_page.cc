@@ -5,6 +5,7 @@
 #include <genscope/advise.h>
 
 #include "advise/built_in.h"
+#include "advise/expression.h"
 #include "advise/fact_names.h"
 
 namespace genscope::advice {
@@ -29,7 +30,15 @@ void add_rule(std::string& out, const Rule& rule) {
                      name(rule.severity), name(rule.confidence), rule.condition, rule.advice);
   const std::string gain = gain_of(rule);
   if (!gain.empty()) out += fmt::format("*Gain:* {}.\n", gain);
+  if (!rule.hurts.empty()) out += fmt::format("*May cost:* {}.\n", rule.hurts);
+  if (!rule.conflicts.empty()) {
+    out += fmt::format("*Not with:* {}.\n", fmt::join(rule.conflicts, ", "));
+  }
   out += fmt::format("*Source:* {}.\n", rule.citation);
+  for (const auto& [target, lines] : rule.apply) {
+    out += fmt::format("\nAs a patch for {}:\n```{}\n{}\n```\n", target,
+                       target == "diffusers" ? "python" : "text", lines);
+  }
 }
 
 // "rules/timing.yaml" -> "Timing".
@@ -52,10 +61,26 @@ std::string rules_part() {
 
 std::string facts_part() {
   constexpr std::string_view kTypes[] = {"number", "flag", "text"};
-  std::string out = "| fact | type | unit | meaning |\n|---|---|---|---|\n";
+  std::string out = "| fact | type | unit | said by | meaning |\n|---|---|---|---|---|\n";
   for (const FactName& row : all_facts()) {
-    out += fmt::format("| `{}` | {} | {} | {} |\n", row.name,
-                       kTypes[static_cast<std::size_t>(row.type)], row.unit, row.meaning);
+    out += fmt::format("| `{}` | {} | {} | {} | {} |\n", row.name,
+                       kTypes[static_cast<std::size_t>(row.type)], row.unit, name(row.source),
+                       row.meaning);
+  }
+  return out;
+}
+
+// Rules that ask for what nothing in genscope tells.
+std::string told_part() {
+  std::string out = "| rule | facts that the program must say |\n|---|---|\n";
+  for (const Rule& rule : built_in_rules()) {
+    std::string facts;
+    const Result<Expression> condition = Expression::parse(rule.condition);
+    for (const std::string& fact : condition.value().facts()) {
+      if (find_fact(fact)->source != FactSource::program) continue;
+      facts += fmt::format("{}`{}`", facts.empty() ? "" : ", ", fact);
+    }
+    if (!facts.empty()) out += fmt::format("| {} | {} |\n", rule.id, facts);
   }
   return out;
 }
@@ -76,6 +101,7 @@ bool replace(std::string& page, std::string_view mark, const std::string& text) 
 std::string with_generated(std::string_view page) {
   std::string out(page);
   const bool done = replace(out, "<!-- generated: rules -->", rules_part()) &&
+                    replace(out, "<!-- generated: told -->", told_part()) &&
                     replace(out, "<!-- generated: facts -->", facts_part());
   return done ? out : std::string();
 }

@@ -71,7 +71,9 @@ class Lexer {
     if (end < text_.size() && text_[end] == '[') {
       const std::size_t close = text_.find_first_of("]\n", end);
       if (close == std::string_view::npos || text_[close] != ']') {
-        return error_in(end, "this [ is never closed; a key stands in brackets, stage.share[save]");
+        return error_in(
+            end,
+            "this [ is never closed; a key stands in brackets, stage_groups.exclusive_share[save]");
       }
       end = close + 1;
     }

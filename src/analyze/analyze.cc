@@ -1,13 +1,17 @@
 #include <genscope/analyze.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "analyze/aggregate/rank_summary.h"
 #include "analyze/clocks.h"
 #include "analyze/counters.h"
 #include "analyze/generation/generation.h"
 #include "analyze/generation/steps.h"
 #include "analyze/instrument.h"
 #include "analyze/resources/resources.h"
+#include "analyze/settings.h"
+#include "analyze/stage_groups.h"
 #include "analyze/stages.h"
 #include "analyze/telemetry.h"
 #include "analyze/time.h"
@@ -23,6 +27,10 @@ RecorderSummary summarize_recorder(const Run& run, const std::vector<TrackRow>& 
     summary.events += trace.events.size();
     summary.counters += trace.counters.size();
     summary.bytes += trace.file_bytes;
+    const std::string& reason = trace.integrity.stopped;
+    const bool known =
+        std::find(summary.stopped.begin(), summary.stopped.end(), reason) != summary.stopped.end();
+    if (!reason.empty() && !known) summary.stopped.push_back(reason);
   }
   for (const TrackRow& track : tracks) {
     summary.lost_spans += track.lost_spans;
@@ -32,16 +40,25 @@ RecorderSummary summarize_recorder(const Run& run, const std::vector<TrackRow>& 
   return summary;
 }
 
-// Steps, blocks, training, requests and document 002's events. Needs the stage table.
-void add_generation(const Run& run, const analysis::Clocks& clocks, Analysis& result) {
-  {
-    const analysis::StepSeries steps = analysis::step_series(run, clocks.offset_ns);
-    result.steps = analysis::summarize_steps(steps);
-    analysis::add_device_time(run, result.steps);
-    result.diffusion = analysis::summarize_diffusion(run, clocks, steps);
-  }
+std::optional<double> number_setting(const Settings& settings, std::string_view key) {
+  const auto found = settings.find(key);
+  const bool known = found != settings.end() && std::holds_alternative<double>(found->second);
+  return known ? std::optional(std::get<double>(found->second)) : std::nullopt;
+}
+
+// Steps, blocks, training, requests, loads, ranks and what was told as events. Needs the settings
+// and the stage table.
+void add_generation(const Run& run, const analysis::Clocks& clocks,
+                    const analysis::StepSeries& steps, Analysis& result) {
+  result.steps = analysis::summarize_steps(steps);
+  analysis::add_inside_steps(run, steps, result.steps);
+  analysis::add_device_time(run, result.steps);
+  result.diffusion = analysis::summarize_diffusion(run, clocks, steps);
   result.training = analysis::summarize_training(run, clocks);
-  result.requests = analysis::summarize_requests(run, clocks);
+  result.requests =
+      analysis::summarize_requests(run, clocks, number_setting(result.settings, "target_seconds"));
+  result.loads = analysis::summarize_loads(run);
+  result.ranks = analysis::summarize_ranks(run, steps);
   result.multimodal = analysis::summarize_multimodal(run, result.wall_ns);
   analysis::Layers layers = analysis::layer_table(run);
   result.bottlenecks = analysis::find_bottlenecks(result.stages, layers, result.wall_ns);
@@ -60,6 +77,9 @@ Analysis analyze(const Run& run) {
   analysis::Clocks clocks = analysis::align_clocks(run);
   result.begin_ns = clocks.begin_ns;
   result.wall_ns = analysis::subtract(clocks.end_ns, clocks.begin_ns);
+  analysis::ToldSettings told = analysis::told_settings(run);
+  result.settings = std::move(told.values);
+  result.settings_that_differ = std::move(told.mixed);
   result.tracks = analysis::track_table(run, clocks);
   analysis::TelemetryResult sampled = analysis::collect_telemetry(run, clocks);
   result.telemetry = std::move(sampled.telemetry);
@@ -67,15 +87,18 @@ Analysis analyze(const Run& run) {
   result.recorder = summarize_recorder(run, result.tracks);
   if (sampled.probe_cpu_ns >= 0) result.recorder.probe_cpu_ns = sampled.probe_cpu_ns;
 
-  const analysis::RowTable rows(run);
-  const std::vector<analysis::RowSums> sums = analysis::sum_rows(run, rows);
+  analysis::RowTable rows(run);
+  std::vector<analysis::RowSums> sums = analysis::sum_rows(run, rows);
+  rows.fold(sums);
   {
     const analysis::Durations durations(run, rows, sums);
     result.stages = analysis::stage_table(run, rows, sums, durations, result.wall_ns);
   }
   analysis::add_stage_energy(run, rows, clocks, sampled.energies, result.stages);
-  add_generation(run, clocks, result);
-  result.resources = analysis::summarize_resources(run, rows, clocks, sampled, result);
+  result.stage_groups = analysis::group_stages(run, result.wall_ns);
+  const analysis::StepSeries steps = analysis::step_series(run, clocks.offset_ns);
+  add_generation(run, clocks, steps, result);
+  result.resources = analysis::summarize_resources(run, rows, clocks, sampled, steps, result);
   result.instrument = analysis::instrument_table(run);
   result.clock_offset_ns = std::move(clocks.offset_ns);
   return result;

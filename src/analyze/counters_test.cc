@@ -45,5 +45,24 @@ TEST(Counters, ValuesThatAreNotFiniteAreCountedApart) {
   EXPECT_TRUE(std::isinf(a.counters[0].last));
 }
 
+TEST(Counters, OfVeryManyNamesThoseWithTheMostValuesHaveARow) {
+  TraceBuilder t;
+  constexpr int kNames = static_cast<int>(kMaxNamedRows) + 10;
+  for (int i = 0; i < kNames; ++i) {
+    const std::string name = "c" + std::to_string(i);
+    t.counter(name, i, i);
+    if (i >= 10) t.counter(name, i + kNames, i);
+  }
+  const Analysis a = analyze(make_run(t.trace()));
+  ASSERT_EQ(a.counters.size(), kMaxNamedRows + 1);
+  const CounterRow& others = a.counters.back();
+  EXPECT_EQ(others.name, kOthers);
+  EXPECT_EQ(others.folded, 10u);
+  EXPECT_EQ(others.count, 10u);
+  EXPECT_DOUBLE_EQ(others.min, 0);
+  EXPECT_DOUBLE_EQ(others.max, 9);
+  EXPECT_DOUBLE_EQ(others.mean, 4.5);
+}
+
 }  // namespace
 }  // namespace genscope

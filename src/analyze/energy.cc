@@ -22,28 +22,25 @@ std::string_view name(EnergyMethod method) noexcept {
 namespace analysis {
 namespace {
 
-constexpr double kGapFactor = 2.5;         // of the usual distance of two readings
 constexpr double kStandstillSeconds = 3;   // a counter that stands so long ...
 constexpr double kStandstillWatts = 5;     // ... while this is drawn is stuck
 constexpr double kDisagreement = 0.15;     // between counter and power, worth a word ...
 constexpr double kComparableSeconds = 10;  // ... over at least this time
-
-double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
-
-std::int64_t usual_distance(const std::vector<std::int64_t>& at_ns) {
-  std::vector<std::int64_t> gaps;
-  for (std::size_t i = 1; i < at_ns.size(); ++i) gaps.push_back(at_ns[i] - at_ns[i - 1]);
-  if (gaps.empty()) return 0;
-  const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
-  std::nth_element(gaps.begin(), middle, gaps.end());
-  return *middle;
-}
 
 double mean_watts(const Energy& energy) {
   return energy.joules && energy.covered_seconds > 0 ? *energy.joules / energy.covered_seconds : 0;
 }
 
 }  // namespace
+
+std::int64_t usual_distance(const std::vector<std::int64_t>& at_ns) {
+  if (at_ns.size() < 2) return 0;
+  std::vector<std::int64_t> gaps(at_ns.size() - 1);
+  for (std::size_t i = 0; i < gaps.size(); ++i) gaps[i] = subtract(at_ns[i + 1], at_ns[i]);
+  const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
+  std::nth_element(gaps.begin(), middle, gaps.end());
+  return *middle;
+}
 
 void EnergyCurve::step(std::int64_t to_ns, double joules, bool covered) {
   const double dt = seconds(to_ns - at_ns_.back());

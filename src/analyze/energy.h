@@ -11,6 +11,12 @@
 
 namespace genscope::analysis {
 
+// Two readings are apart when more than this many usual distances lie between them.
+inline constexpr double kGapFactor = 2.5;
+
+// The median distance of two readings that follow one another; 0 for fewer than two.
+std::int64_t usual_distance(const std::vector<std::int64_t>& at_ns);
+
 // Good readings of one series, in the order of time.
 struct Points {
   std::vector<std::int64_t> at_ns;

@@ -1,11 +1,12 @@
 #include "analyze/energy.h"
+#include "testing/units.h"
 
 #include <gtest/gtest.h>
 
 namespace genscope::analysis {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
+using testing::kSecond;
 
 Points constant_power(double watts, int seconds) {
   Points points;

@@ -8,7 +8,7 @@
 namespace genscope::analysis {
 namespace {
 
-constexpr std::size_t kMost = 200;
+constexpr std::size_t kMostNames = 200;
 
 std::string text_of(const trace::ArgValue& value) {
   const auto* const text = std::get_if<std::string>(&value);
@@ -45,7 +45,7 @@ std::vector<InstrumentRow> instrument_table(const Run& run) {
       });
       if (same != table.end()) {
         same->processes++;
-      } else if (table.size() < kMost) {
+      } else if (table.size() < kMostNames) {
         table.push_back(std::move(row));
       }
     }

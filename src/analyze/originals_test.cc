@@ -1,26 +1,20 @@
-// What the originals of documents 000 to 004 get wrong, by name (shared research, "seeds").
+// What the profilers that genscope began from get wrong, case by case.
 #include <gtest/gtest.h>
 
 #include <genscope/analyze.h>
 
+#include "analyze/testing/rows.h"
 #include "analyze/testing/trace_builder.h"
+#include "testing/units.h"
 
 namespace genscope {
 namespace {
 
 using testing::make_run;
+using testing::row;
 using testing::TraceBuilder;
 
-constexpr std::int64_t kMs = 1'000'000;
-
-const StageRow& row(const Analysis& analysis, std::string_view name) {
-  for (const StageRow& r : analysis.stages) {
-    if (r.name == name) return r;
-  }
-  ADD_FAILURE() << "no row " << name;
-  static const StageRow kMissing;
-  return kMissing;
-}
+using testing::kMs;
 
 // 10 blocks of 3 frames, 4 steps each, 4 s in all. The original counts a block's frames at every
 // step of it: 30 a second, and no alarm below 10.
@@ -80,10 +74,10 @@ TEST(Originals, NestedSharesDoNotCountTwice) {
   EXPECT_DOUBLE_EQ(row(a, "generate").share, 1);
   ASSERT_EQ(a.bottlenecks.size(), 2u);
   EXPECT_EQ(a.bottlenecks[0].name, "denoise");
-  EXPECT_DOUBLE_EQ(a.bottlenecks[0].share, 0.75);
+  EXPECT_DOUBLE_EQ(a.bottlenecks[0].self_share, 0.75);
   EXPECT_EQ(a.bottlenecks[0].threshold, "over 50% (bottleneck)");
   EXPECT_EQ(a.bottlenecks[1].name, "generate");
-  EXPECT_DOUBLE_EQ(a.bottlenecks[1].share, 0.25);
+  EXPECT_DOUBLE_EQ(a.bottlenecks[1].self_share, 0.25);
   EXPECT_EQ(a.bottlenecks[1].threshold, "over 20% (consider)");
 }
 

@@ -1,4 +1,5 @@
-// RowTable: which row of the stage table a span belongs to, decided once per name.
+// RowTable: which row of the stage table a span belongs to, decided once per name. fold() bounds
+// the rows: what comes after it costs as much for a million names as for a thousand.
 //
 // Rows are numbered so that those of kind step come first: what is grouped by row then holds all
 // steps of the run in one stretch.
@@ -12,6 +13,8 @@
 
 namespace genscope::analysis {
 
+struct RowSums;
+
 class RowTable {
  public:
   // Keeps views of the names of `run`.
@@ -20,7 +23,12 @@ class RowTable {
   struct Key {
     std::string_view name;
     SpanKind kind = SpanKind::none;
+    std::uint64_t folded = 0;  // names that share this row, if it is the row kOthers
   };
+
+  // Keeps of each kind the kMaxNamedRows rows with the most self time; the others of that kind
+  // become one. `sums`, an entry per row, follows.
+  void fold(std::vector<RowSums>& sums);
 
   std::size_t size() const noexcept { return keys_.size(); }
   // Rows below this number are of kind step, the others are not.

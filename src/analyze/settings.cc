@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <limits>
 
+#include "trace/arguments.h"
+
 namespace genscope::analysis {
 namespace {
 
 struct Telling {
   std::size_t trace;
   std::int64_t at_ns;
-  trace::ArgValue value;
+  SettingValue value;
 };
 // Key -> what was told, by process and then in the order of time. What repeats the last is not
 // kept: a service may tell its settings with each of a million requests.
@@ -79,7 +81,7 @@ std::vector<SettingUse> uses_of(std::vector<Telling> told,
     return a.trace != b.trace ? a.trace < b.trace : a.at_ns < b.at_ns;
   });
   std::vector<SettingUse> uses;
-  std::map<trace::ArgValue, std::size_t> known;
+  std::map<SettingValue, std::size_t> known;
   for (std::size_t i = 0; i < told.size(); ++i) {
     const std::vector<std::int64_t>& begins = requests[told[i].trace];
     const auto from = std::lower_bound(begins.begin(), begins.end(), told[i].at_ns);
@@ -94,38 +96,27 @@ std::vector<SettingUse> uses_of(std::vector<Telling> told,
 
 }  // namespace
 
-Settings settings_of(const Run& run) {
-  Settings settings;
+ToldSettings told_settings(const Run& run) {
+  ToldSettings result;
   std::vector<std::vector<std::int64_t>> requests;
   for (auto& [key, told] : tellings_of(run)) {
     if (is_one_value(told)) {
-      settings.emplace(key, told.front().value);
+      result.values.emplace(key, told.front().value);
       continue;
     }
     if (requests.empty()) requests = requests_of(run);
-    const std::vector<SettingUse> uses = uses_of(told, requests);
+    std::vector<SettingUse> uses = uses_of(told, requests);
     const auto most = std::max_element(
         uses.begin(), uses.end(),
         [](const SettingUse& a, const SettingUse& b) { return a.requests < b.requests; });
-    settings.emplace(key, most->value);
-  }
-  return settings;
-}
-
-std::vector<MixedSetting> settings_that_differ(const Run& run) {
-  std::vector<MixedSetting> mixed;
-  std::vector<std::vector<std::int64_t>> requests;
-  for (auto& [key, told] : tellings_of(run)) {
-    if (is_one_value(told)) continue;
-    if (requests.empty()) requests = requests_of(run);
-    std::vector<SettingUse> uses = uses_of(told, requests);
+    result.values.emplace(key, most->value);
     std::erase_if(uses, [](const SettingUse& use) { return use.requests == 0; });
-    if (uses.size() > 1) mixed.push_back({key, std::move(uses)});
+    if (uses.size() > 1) result.mixed.push_back({key, std::move(uses)});
   }
-  return mixed;
+  return result;
 }
 
-std::string setting_text(const trace::ArgValue& value) {
+std::string setting_text(const SettingValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   return fmt::format("{}", std::get<double>(value));

@@ -6,38 +6,23 @@
 // values of a key, each with the requests that began under it.
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
-#include <genscope/trace.h>
-
-#include "trace/arguments.h"
+#include <genscope/analyze.h>
 
 namespace genscope::analysis {
 
-using Settings = std::map<std::string, trace::ArgValue, std::less<>>;
-
-// Of all processes; of several values of a key that under which most requests began, and the first
-// that was told where no request or as many did. Linear in the arguments, and in the requests for
-// each key that changed.
-Settings settings_of(const Run& run);
-
-struct SettingUse {
-  trace::ArgValue value;
-  std::uint64_t requests = 0;
+// What a run was told. `values`: of several values of a key that under which most requests began,
+// and the first that was told where no request or as many did. `mixed`: in the order of their keys.
+// Linear in the arguments, and in the requests for each key that changed.
+struct ToldSettings {
+  Settings values;
+  std::vector<MixedSetting> mixed;
 };
-// A key of which at least two values had requests; those values, in the order in which they were
-// told.
-struct MixedSetting {
-  std::string key;
-  std::vector<SettingUse> values;
-};
-// In the order of their keys. What settings_of() gives for these does not hold for the whole run.
-std::vector<MixedSetting> settings_that_differ(const Run& run);
+ToldSettings told_settings(const Run& run);
 
 // 20, "true" or a text as it is.
-std::string setting_text(const trace::ArgValue& value);
+std::string setting_text(const SettingValue& value);
 
 }  // namespace genscope::analysis

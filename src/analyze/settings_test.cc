@@ -39,9 +39,9 @@ TEST(Settings, TheValueOfMostRequests) {
   add_event(t, "config", 20, {{"set.attn", "flash"}});
   requests(t, {30, 40});
   const genscope::Run run = run_of({&t});
-  EXPECT_EQ(settings_of(run).at("set.attn"), trace::ArgValue("flash"));
-  EXPECT_EQ(settings_of(run).at("set.offload"), trace::ArgValue("none"));
-  const std::vector<MixedSetting> mixed = settings_that_differ(run);
+  EXPECT_EQ(told_settings(run).values.at("set.attn"), SettingValue("flash"));
+  EXPECT_EQ(told_settings(run).values.at("set.offload"), SettingValue("none"));
+  const std::vector<MixedSetting> mixed = told_settings(run).mixed;
   ASSERT_EQ(mixed.size(), 1U);
   EXPECT_THAT(texts(mixed[0]), ElementsAre("set.attn", "sdpa x 1", "flash x 2"));
 }
@@ -50,13 +50,13 @@ TEST(Settings, TheFirstWhereNoRequestOrAsManyDecide) {
   TraceBuilder none, even;
   add_event(none, "config", 1, {{"set.attn", "sdpa"}});
   add_event(none, "config", 2, {{"set.attn", "flash"}});
-  EXPECT_EQ(settings_of(run_of({&none})).at("set.attn"), trace::ArgValue("sdpa"));
-  EXPECT_THAT(settings_that_differ(run_of({&none})), IsEmpty());
+  EXPECT_EQ(told_settings(run_of({&none})).values.at("set.attn"), SettingValue("sdpa"));
+  EXPECT_THAT(told_settings(run_of({&none})).mixed, IsEmpty());
   add_event(even, "config", 1, {{"set.attn", "sdpa"}});
   requests(even, {10});
   add_event(even, "config", 20, {{"set.attn", "flash"}});
   requests(even, {30});
-  EXPECT_EQ(settings_of(run_of({&even})).at("set.attn"), trace::ArgValue("sdpa"));
+  EXPECT_EQ(told_settings(run_of({&even})).values.at("set.attn"), SettingValue("sdpa"));
 }
 
 // A value that was taken back before anything was generated is no value of a call.
@@ -65,8 +65,8 @@ TEST(Settings, ATriedValueDoesNotDiffer) {
   add_event(t, "config", 1, {{"set.attn", "sdpa"}});
   add_event(t, "config", 2, {{"set.attn", "flash"}});
   requests(t, {10, 20});
-  EXPECT_EQ(settings_of(run_of({&t})).at("set.attn"), trace::ArgValue("flash"));
-  EXPECT_THAT(settings_that_differ(run_of({&t})), IsEmpty());
+  EXPECT_EQ(told_settings(run_of({&t})).values.at("set.attn"), SettingValue("flash"));
+  EXPECT_THAT(told_settings(run_of({&t})).mixed, IsEmpty());
 }
 
 TEST(Settings, ProcessesCountTheirOwnRequests) {
@@ -76,10 +76,9 @@ TEST(Settings, ProcessesCountTheirOwnRequests) {
   add_event(two, "config", 5, {{"set.attn", "flash"}});
   requests(two, {2, 10, 20});  // one began before anything was told
   const genscope::Run run = run_of({&one, &two});
-  EXPECT_EQ(settings_of(run).at("set.attn"), trace::ArgValue("flash"));
-  ASSERT_EQ(settings_that_differ(run).size(), 1U);
-  EXPECT_THAT(texts(settings_that_differ(run)[0]),
-              ElementsAre("set.attn", "sdpa x 1", "flash x 2"));
+  EXPECT_EQ(told_settings(run).values.at("set.attn"), SettingValue("flash"));
+  ASSERT_EQ(told_settings(run).mixed.size(), 1U);
+  EXPECT_THAT(texts(told_settings(run).mixed[0]), ElementsAre("set.attn", "sdpa x 1", "flash x 2"));
 }
 
 }  // namespace

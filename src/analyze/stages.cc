@@ -57,6 +57,7 @@ StageRow make_row(const RowTable::Key& key, const RowSums& sums, DurationSet dur
   StageRow row;
   row.name = key.name;
   row.kind = key.kind;
+  row.folded = key.folded;
   row.count = sums.count;
   row.total_ns = sums.total_ns;
   row.self_ns = std::max<std::int64_t>(sums.self_ns, 0);
@@ -97,7 +98,7 @@ std::vector<StageRow> stage_table(const Run& run, const RowTable& rows,
     table.back().imported_spans = clocks[row].imported_spans;
   }
   const auto place = [](const StageRow& row) {
-    return std::tuple(row.kind == SpanKind::none, row.kind, -row.total_ns,
+    return std::tuple(row.kind == SpanKind::none, row.kind, row.folded > 0, -row.total_ns,
                       std::string_view(row.name));
   };
   std::sort(table.begin(), table.end(),

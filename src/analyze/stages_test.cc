@@ -2,24 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
+#include <string>
 
+#include "analyze/testing/rows.h"
 #include "analyze/testing/trace_builder.h"
 
 namespace genscope {
 namespace {
 
 using testing::make_run;
+using testing::row;
 using testing::TraceBuilder;
-
-const StageRow& row(const Analysis& analysis, std::string_view name) {
-  for (const StageRow& r : analysis.stages) {
-    if (r.name == name) return r;
-  }
-  ADD_FAILURE() << "no row " << name;
-  static const StageRow kMissing;
-  return kMissing;
-}
 
 std::int64_t all_self(const Analysis& analysis) {
   return std::accumulate(analysis.stages.begin(), analysis.stages.end(), std::int64_t{0},
@@ -231,6 +226,53 @@ TEST(Stages, NonsenseTimesStayDefined) {
   t.trace().begin_ns = analysis::kEarliest;
   t.trace().end_ns = analysis::kLatest;
   EXPECT_EQ(row(analyze(make_run(t.trace())), "a").count, 2u);
+}
+
+TEST(Stages, OfVeryManyNamesTheLargestHaveARowAndTheOthersShareOne) {
+  TraceBuilder t;
+  std::int64_t at = 0;
+  constexpr std::uint64_t kNames = kMaxNamedRows + 500;
+  for (std::uint64_t i = 0; i < kNames; ++i) {
+    const auto length = static_cast<std::int64_t>(i + 1);
+    t.span("n" + std::to_string(i), SpanKind::function, at, length,
+           {.flags = static_cast<std::uint8_t>(i == 0 ? kSpanFailed : 0)});
+    at += length;
+  }
+  t.span("others", SpanKind::function, at, 1'000'000);
+  t.span("alone", SpanKind::stage, at + 1'000'000, 1);
+  const Analysis a = analyze(make_run(t.trace()));
+  ASSERT_EQ(a.stages.size(), kMaxNamedRows + 2);
+  EXPECT_EQ(row(a, "alone").folded, 0u) << "each kind has rows of its own";
+  EXPECT_EQ(all_self(a), at + 1'000'001) << "nothing is lost";
+  const StageRow& others = a.stages.back();
+  EXPECT_EQ(others.name, kOthers);
+  EXPECT_EQ(others.kind, SpanKind::function);
+  EXPECT_EQ(others.folded, 501u);
+  EXPECT_EQ(others.count, 501u);
+  EXPECT_EQ(others.total_ns, 501 * 502 / 2);
+  EXPECT_EQ(others.failed, 1u);
+  EXPECT_EQ(others.min_ns, 1);
+  EXPECT_EQ(others.p50_ns, 251);
+  EXPECT_EQ(others.max_ns, 501);
+  const auto named = std::find_if(a.stages.begin(), a.stages.end(), [](const StageRow& r) {
+    return r.name == "others" && r.folded == 0;
+  });
+  ASSERT_NE(named, a.stages.end()) << "a name of the program stays";
+  EXPECT_EQ(named->total_ns, 1'000'000);
+}
+
+TEST(Stages, ManyNamesOfStepsAreStillSteps) {
+  TraceBuilder t;
+  constexpr int kNames = 3000;
+  for (int i = 0; i < kNames; ++i) {
+    t.span("s" + std::to_string(i), SpanKind::step, i * 10, 10);
+    t.span("f" + std::to_string(i), SpanKind::function, i * 10, 5,
+           {.parent = static_cast<std::uint32_t>(2 * i)});
+  }
+  const Analysis a = analyze(make_run(t.trace()));
+  EXPECT_EQ(a.steps.count, static_cast<std::uint64_t>(kNames));
+  EXPECT_EQ(a.stages.size(), 2 * (kMaxNamedRows + 1));
+  EXPECT_EQ(all_self(a), kNames * 10);
 }
 
 }  // namespace

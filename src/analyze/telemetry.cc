@@ -282,7 +282,7 @@ class TraceTelemetry {
 };
 
 // Kinds whose energy means something to a person; the others are too many and too short.
-bool is_metered(SpanKind kind) {
+bool shows_energy(SpanKind kind) {
   switch (kind) {
     case SpanKind::session:
     case SpanKind::load:
@@ -326,17 +326,18 @@ void add_stage_energy(const Run& run, const RowTable& rows, const Clocks& clocks
   if (energies.empty()) return;
   std::int64_t period = 0;
   for (const DeviceEnergy& energy : energies) period = std::max(period, energy.curve.period_ns());
-  std::map<std::pair<std::string_view, SpanKind>, StageRow*> of_key;
+  std::map<std::tuple<std::string_view, SpanKind, bool>, StageRow*> of_key;
   for (StageRow& row : stages) {
     // Fewer than three readings would be a guess.
-    if (is_metered(row.kind) && row.total_ns >= 3 * period) of_key[{row.name, row.kind}] = &row;
+    if (!shows_energy(row.kind) || row.total_ns < 3 * period) continue;
+    of_key[{row.name, row.kind, row.folded > 0}] = &row;
   }
   for (std::size_t t = 0; t < run.traces.size(); ++t) {
     const Trace& trace = run.traces[t];
     std::vector<StageRow*> of_name(trace.names.size(), nullptr);
     for (std::size_t n = 0; n < trace.names.size(); ++n) {
       const RowTable::Key& key = rows.key(rows.rows_of(t)[n]);
-      const auto found = of_key.find({key.name, key.kind});
+      const auto found = of_key.find({key.name, key.kind, key.folded > 0});
       if (found != of_key.end()) of_name[n] = found->second;
     }
     for (std::size_t i = 0; i < trace.spans.size(); ++i) {

@@ -29,6 +29,8 @@ inline std::int64_t subtract(std::int64_t a, std::int64_t b) noexcept {
   return b < 0 ? kLatest : kEarliest;
 }
 
+inline double seconds(std::int64_t ns) noexcept { return static_cast<double>(ns) / 1e9; }
+
 // A half-open interval [begin, end) with begin <= end.
 struct Interval {
   std::int64_t begin = 0;

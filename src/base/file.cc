@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -46,6 +47,15 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
   // Never wait for the other end of a fifo.
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return errno_error("cannot open", path, errno);
+  const auto too_large = [&](const std::string& size) {
+    return Error{ErrorCode::bad_data, path + " has " + size + " bytes, and such a file may have " +
+                                          std::to_string(limit) + " at most"};
+  };
+  struct stat info {};
+  if (::fstat(fd.get(), &info) == 0 && S_ISREG(info.st_mode) &&
+      static_cast<std::uintmax_t>(info.st_size) > limit) {
+    return too_large(std::to_string(info.st_size));
+  }
   std::string content;
   std::array<char, 1 << 16> buffer;
   for (;;) {
@@ -54,10 +64,7 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
     if (n < 0) return errno_error("cannot read", path, errno);
     if (n == 0) return content;
     content.append(buffer.data(), static_cast<std::size_t>(n));
-    if (content.size() > limit) {
-      return Error{ErrorCode::bad_data, path + " is larger than " + std::to_string(limit) +
-                                            " bytes, more than such a file can be"};
-    }
+    if (content.size() > limit) return too_large("more than " + std::to_string(limit));
   }
 }
 
@@ -75,13 +82,24 @@ int write_all(int fd, const void* data, std::size_t size) noexcept {
 
 namespace {
 
-// A new file beside `path`, so that rename and link stay within one file system.
-Result<std::string> write_beside(const std::string& path, std::string_view content) {
-  std::string temporary = path + ".tmp-XXXXXX";
-  UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
+// A new file beside `path`, so that rename and link stay within one file system. Its mode is what
+// the umask leaves: mkstemp would give 0600, and nobody can ask for the umask without setting it.
+Result<std::string> write_beside(const std::string& path,
+                                 const std::function<void(const WritePiece&)>& make) {
+  constexpr int kAttempts = 100;
+  static std::atomic<std::uint32_t> number{0};
+  std::string temporary;
+  UniqueFd fd;
+  for (int i = 0; i < kAttempts && !fd.valid(); ++i) {
+    temporary = path + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(number++);
+    fd.reset(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (!fd.valid() && errno != EEXIST) break;
+  }
   if (!fd.valid()) return errno_error("cannot create", path, errno);
-  ::fchmod(fd.get(), 0644);
-  const int error = write_all(fd.get(), content.data(), content.size());
+  int error = 0;  // the first
+  make([&](std::string_view piece) {
+    if (error == 0) error = write_all(fd.get(), piece.data(), piece.size());
+  });
   if (error != 0) {
     ::unlink(temporary.c_str());
     return errno_error("cannot write", path, error);
@@ -92,8 +110,14 @@ Result<std::string> write_beside(const std::string& path, std::string_view conte
 }  // namespace
 
 Status write_file(const std::string& path, std::string_view content) {
-  Result<std::string> temporary = write_beside(path, content);
+  return write_file(path, [&](const WritePiece& write) { write(content); });
+}
+
+Status write_file(const std::string& path, const std::function<void(const WritePiece&)>& make) {
+  Result<std::string> temporary = write_beside(path, make);
   if (!temporary) return temporary.error();
+  struct stat before {};
+  if (::stat(path.c_str(), &before) == 0) ::chmod(temporary->c_str(), before.st_mode & 0777);
   if (::rename(temporary->c_str(), path.c_str()) != 0) {
     const int error = errno;
     ::unlink(temporary->c_str());
@@ -103,7 +127,8 @@ Status write_file(const std::string& path, std::string_view content) {
 }
 
 Result<bool> create_file(const std::string& path, std::string_view content) {
-  Result<std::string> temporary = write_beside(path, content);
+  Result<std::string> temporary =
+      write_beside(path, [&](const WritePiece& write) { write(content); });
   if (!temporary) return temporary.error();
   const int failed = ::link(temporary->c_str(), path.c_str());
   const int error = errno;
@@ -118,6 +143,14 @@ Status make_directories(const std::string& path) {
   std::filesystem::create_directories(path, error);
   if (error) return errno_error("cannot create folder", path, error.value());
   return Done{};
+}
+
+std::string absolute_path(const std::string& path) {
+  std::error_code error;
+  std::string whole = std::filesystem::absolute(path, error).string();
+  if (error) whole = path;
+  while (whole.size() > 1 && whole.back() == '/') whole.pop_back();
+  return whole;
 }
 
 bool on_network_file_system(const std::string& path) noexcept {

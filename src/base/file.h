@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,8 +38,12 @@ Error errno_error(std::string_view what, const std::string& path, int error_numb
 // The whole file. Refuses more than `limit` bytes.
 Result<std::string> read_file(const std::string& path, std::size_t limit = std::size_t{1} << 30);
 
-// Replaces `path` in one step: a reader sees the old content or the new.
+// Replaces `path` in one step: a reader sees the old content or the new. A new file has the mode
+// that the umask leaves, a replaced one keeps its own.
 Status write_file(const std::string& path, std::string_view content);
+// The same of content that is made piece by piece.
+using WritePiece = std::function<void(std::string_view)>;
+Status write_file(const std::string& path, const std::function<void(const WritePiece&)>& make);
 
 // Creates `path` with `content` in one step; false if it exists already.
 Result<bool> create_file(const std::string& path, std::string_view content);
@@ -47,6 +52,9 @@ Result<bool> create_file(const std::string& path, std::string_view content);
 int write_all(int fd, const void* data, std::size_t size) noexcept;
 
 Status make_directories(const std::string& path);
+
+// `path` from the root on, without looking at the disk; as it is if the directory is not known.
+std::string absolute_path(const std::string& path);
 
 // Whether `path` lies on a file system that is shared over a network or served by a user process,
 // where a shared mapping is slow or not coherent.

@@ -35,15 +35,16 @@ Files& Files::system() noexcept {
 
 int KeptFile::read_bytes(std::span<char> buffer, std::size_t& size) noexcept {
   size = 0;
-  if (!fd_.valid()) {
-    const int fd = files_ != nullptr ? files_->open(path_.c_str()) : -ENOENT;
+  int fd = fd_.get();
+  if (fd < 0) {
+    fd = files_ != nullptr ? files_->open(path_.c_str()) : -ENOENT;
     if (fd < 0) return -fd;
-    fd_.reset(fd);
+    fd_ = GuestFd(fd);
   }
-  const long got = files_->read(fd_.get(), path_.c_str(), buffer.data(), buffer.size());
+  const long got = files_->read(fd, path_.c_str(), buffer.data(), buffer.size());
   if (got < 0) {
     const int error = static_cast<int>(-got);
-    if (error == ENODEV || error == ESRCH || error == ENOENT || error == EBADF) fd_.reset();
+    if (error == ENODEV || error == ESRCH || error == ENOENT || error == EBADF) fd_.close();
     return error;
   }
   size = static_cast<std::size_t>(got);

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/file.h"
+#include "base/guest.h"
 
 namespace genscope::base {
 
@@ -25,7 +26,8 @@ class Files {
 };
 
 // One file that stays open between reads. After an error that means "this is another file now"
-// (ENODEV, ESRCH, ENOENT, EBADF) it is closed, and the next read opens it again.
+// (ENODEV, ESRCH, ENOENT, EBADF) it is closed, and the next read opens it again. So it is when the
+// program that we are in has taken the descriptor for a file of its own.
 class KeptFile {
  public:
   KeptFile() = default;
@@ -41,14 +43,14 @@ class KeptFile {
   // The same for bytes: not trimmed.
   int read_bytes(std::span<char> buffer, std::size_t& size) noexcept;
 
-  void close() noexcept { fd_.reset(); }
+  void close() noexcept { fd_.close(); }
   bool is_open() const noexcept { return fd_.valid(); }
   const std::string& path() const noexcept { return path_; }
 
  private:
   std::string path_;
   Files* files_ = nullptr;
-  UniqueFd fd_;
+  GuestFd fd_;
 };
 
 // Splits `text` at the first `separator`; `text` keeps what is behind it. For loops over lines and

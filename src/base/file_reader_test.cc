@@ -1,6 +1,8 @@
 #include "base/file_reader.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -48,6 +50,24 @@ TEST(KeptFile, OpensAgainAfterTheDeviceWentAway) {
   EXPECT_EQ(file.read_number(value), ENODEV);
   EXPECT_FALSE(file.is_open());
   EXPECT_EQ(file.read_number(value), 0);
+}
+
+TEST(KeptFile, LeavesADescriptorThatTheProgramTookForItself) {
+  const testing::TempDir dir;
+  write(dir / "a", "1");
+  write(dir / "b", "2");
+  const int next = ::dup(0);  // the number that the file will get
+  ::close(next);
+  KeptFile file(dir / "a");
+  double value = 0;
+  ASSERT_EQ(file.read_number(value), 0);
+  ::close(next);
+  ASSERT_EQ(::open((dir / "b").c_str(), O_RDONLY), next);
+  EXPECT_EQ(file.read_number(value), 0);
+  EXPECT_EQ(value, 1);
+  file.close();
+  EXPECT_EQ(::fcntl(next, F_GETFD), 0) << "the program's own is still open";
+  ::close(next);
 }
 
 TEST(KeptFile, SaysWhatIsWrong) {

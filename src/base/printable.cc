@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "base/characters.h"
@@ -72,9 +73,25 @@ std::string shorten(std::string_view text, std::size_t limit) {
   return head + std::string(kEllipsis) + tail;
 }
 
+namespace {
+
+bool is_formula(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of('\''), text.size()));
+  if (text.empty()) return false;
+  if (std::string_view("=+-@\t\r\n").find(text[0]) != std::string_view::npos) return true;
+  for (const std::string_view wide : {"\uFF1D", "\uFF0B", "\uFF0D", "\uFF20"}) {
+    if (text.starts_with(wide)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::string csv_field(std::string_view text) {
   std::string field = printable(text, Lines::keep);
-  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
+  if (is_formula(field)) field.insert(field.begin(), '\'');
+  // Some spreadsheets cut at semicolons and tabs, too.
+  if (field.find_first_of(",;\t\"\r\n") == std::string::npos) return field;
   std::string quoted = "\"";
   for (const char c : field) {
     if (c == '"') quoted += '"';

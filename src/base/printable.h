@@ -19,7 +19,12 @@ std::string printable(std::string_view text, Lines lines = Lines::escape);
 // At most `limit` columns of printable text: the middle gives way to an ellipsis.
 std::string shorten(std::string_view text, std::size_t limit);
 
-// A field of a CSV file as in RFC 4180: quoted when it must be, quotes doubled.
+// A text as a field of a CSV file, as in RFC 4180: quoted when it must be, quotes doubled.
+//
+// A spreadsheet takes a field that begins with = + - @ (or their full-width forms), tab, CR or LF
+// for a formula, and runs it. Such a text gets an apostrophe in front, and so does one that begins
+// with apostrophes before one of these. A program gets the text back by dropping one apostrophe
+// from a field in which one or more of them are followed by one of these.
 std::string csv_field(std::string_view text);
 
 }  // namespace genscope::base

@@ -6,6 +6,8 @@
 namespace genscope::base {
 namespace {
 
+constexpr std::string_view kReplacementText = "\xEF\xBF\xBD";
+
 // Length of the well-formed UTF-8 character at the start of `s`, or 0.
 std::size_t utf8_length(std::string_view s) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(s[i]); };
@@ -36,6 +38,17 @@ std::string_view cut_utf8(std::string_view text, std::size_t limit) noexcept {
   return text.substr(0, end);
 }
 
+std::string to_utf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t n = utf8_length(text);
+    out += n == 0 ? kReplacementText : text.substr(0, n);
+    text.remove_prefix(std::max<std::size_t>(n, 1));
+  }
+  return out;
+}
+
 std::string hex(std::span<const std::uint8_t> bytes) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string out;
@@ -53,7 +66,7 @@ std::string json_quote(std::string_view text) {
     const std::size_t n = utf8_length(text);
     const char c = text[0];
     if (n == 0) {
-      out += "\xEF\xBF\xBD";
+      out += kReplacementText;
     } else if (n > 1) {
       out += text.substr(0, n);
     } else if (c == '"' || c == '\\') {

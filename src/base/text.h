@@ -11,6 +11,9 @@ namespace genscope::base {
 // At most `limit` bytes of `text`, never cutting a UTF-8 character in two.
 std::string_view cut_utf8(std::string_view text, std::size_t limit) noexcept;
 
+// `text` with U+FFFD for each byte that is not UTF-8.
+std::string to_utf8(std::string_view text);
+
 // Lower-case hexadecimal.
 std::string hex(std::span<const std::uint8_t> bytes);
 

@@ -13,10 +13,10 @@
 #include <genscope/report.h>
 #include <genscope/store.h>
 
+#include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
-#include "cli/terminal.h"
 
 namespace genscope::cli {
 namespace {
@@ -150,8 +150,8 @@ class AggregateCommand final : public Command {
       aggregate_markdown(aggregate, output->sink());
     } else {
       const bool color =
-          globals.color == "auto" && !output->is_stdout() ? false : use_color(globals.color);
-      aggregate_text(aggregate, {.width = output_width(), .color = color}, output->sink());
+          globals.color == "auto" && !output->is_stdout() ? false : base::use_color(globals.color);
+      aggregate_text(aggregate, {.width = base::output_width(), .color = color}, output->sink());
     }
     return output->commit();
   }

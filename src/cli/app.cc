@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iostream>
 #include <new>
+#include <span>
 #include <string_view>
 
 #include <genscope/version.h>
@@ -17,9 +18,10 @@
 namespace genscope::cli {
 namespace {
 
+// The innermost command that was named.
 const CLI::App& parsed_command(const CLI::App& app) {
   const auto parsed = app.get_subcommands();
-  return parsed.empty() ? app : *parsed.front();
+  return parsed.empty() ? app : parsed_command(*parsed.front());
 }
 
 // Names of the options that could have been meant, with their dashes.
@@ -51,23 +53,55 @@ std::string explain_unknown(const CLI::App& app) {
 
 std::string help_hint(const CLI::App& app) {
   const CLI::App& command = parsed_command(app);
-  return &command == &app ? "genscope --help"
-                          : fmt::format("genscope {} --help", command.get_name());
+  std::string names;
+  for (const CLI::App* place = &command; place != &app; place = place->get_parent()) {
+    names = place->get_name() + " " + names;
+  }
+  return fmt::format("genscope {}--help", names);
 }
 
 int usage_error(const CLI::App& app, const std::string& message) {
   return fail({ErrorCode::invalid_argument, fmt::format("{}\nSee `{}`.", message, help_hint(app))});
 }
 
-// The command that the words name, if it wants the words after `--` for itself; else null.
-Command* tail_owner(const std::vector<const char*>& words,
-                    const std::vector<std::unique_ptr<Command>>& commands) {
-  for (const std::string_view word : words) {
-    for (const auto& command : commands) {
-      if (word == command->name()) return command->wants_tail() ? command.get() : nullptr;
+// The command that the words name, the verb where it has verbs; null if they name none. `place` is
+// where its name stands.
+Command* named_command(const std::vector<const char*>& words, std::span<Command* const> commands,
+                       std::size_t& place) {
+  for (std::size_t i = place; i < words.size(); ++i) {
+    for (Command* const command : commands) {
+      if (std::string_view(words[i]) != command->name()) continue;
+      place = i;
+      std::size_t behind = i + 1;
+      Command* const verb = named_command(words, command->verbs(), behind);
+      if (verb != nullptr) place = behind;
+      return verb != nullptr ? verb : command;
     }
   }
   return nullptr;
+}
+
+std::vector<Command*> pointers(const std::vector<std::unique_ptr<Command>>& commands) {
+  std::vector<Command*> all;
+  for (const auto& command : commands) all.push_back(command.get());
+  return all;
+}
+
+// `bench X` is `bench cmd X` where X is no verb; `bench` and `bench --help` stay.
+void name_default_verb(std::vector<const char*>& words, std::span<Command* const> commands) {
+  std::size_t place = 1;
+  Command* const command = named_command(words, commands, place);
+  if (command == nullptr || command->default_verb() == nullptr) return;
+  std::size_t next = place + 1;
+  while (next < words.size()) {
+    const std::string_view word = words[next];
+    if (word != "--quiet" && word != "--color") break;
+    next += word == "--color" ? 2 : 1;
+  }
+  if (next >= words.size()) return;
+  const std::string_view word = words[next];
+  if (word == "-h" || word == "--help") return;
+  words.insert(words.begin() + static_cast<std::ptrdiff_t>(place) + 1, command->default_verb());
 }
 
 // Takes `--` and what follows out of the words, and gives it to its owner if there is one.
@@ -76,11 +110,16 @@ std::vector<const char*> without_tail(int argc, const char* const* argv,
   std::vector<const char*> words(argv, argv + argc);
   const auto dashes = std::find_if(words.begin(), words.end(),
                                    [](const char* word) { return word == std::string_view("--"); });
-  Command* owner = tail_owner({words.begin(), dashes}, commands);
-  if (owner == nullptr || dashes == words.end()) return words;
+  std::vector<const char*> head(words.begin(), dashes);
+  name_default_verb(head, pointers(commands));
+  std::size_t place = 1;
+  Command* const owner = named_command(head, pointers(commands), place);
+  if (owner == nullptr || !owner->wants_tail() || dashes == words.end()) {
+    name_default_verb(words, pointers(commands));
+    return words;
+  }
   owner->set_tail({dashes + 1, words.end()});
-  words.erase(dashes, words.end());
-  return words;
+  return head;
 }
 
 int run_command(Command& command, const Globals& globals) {
@@ -106,6 +145,25 @@ void add_globals(CLI::App& app, Globals& globals) {
       ->capture_default_str();
 }
 
+void add_command(CLI::App& app, Command& command) {
+  CLI::App* sub = app.add_subcommand(command.name(), command.summary());
+  sub->set_help_flag("-h,--help", "Show this help");
+  Options options(*sub);
+  command.add_options(options);
+  for (Command* const verb : command.verbs()) add_command(*sub, *verb);
+}
+
+// The one that was parsed, innermost; null if none was.
+Command* parsed_of(const CLI::App& app, std::span<Command* const> commands) {
+  for (Command* const command : commands) {
+    if (!app.got_subcommand(command->name())) continue;
+    const std::vector<Command*> verbs = command->verbs();
+    if (verbs.empty()) return command;
+    return parsed_of(*app.get_subcommand(command->name()), verbs);
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::vector<std::unique_ptr<Command>> all_commands() {
@@ -122,6 +180,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   commands.push_back(make_inspect());
   commands.push_back(make_serve());
   commands.push_back(make_predict());
+  commands.push_back(make_bench());
   commands.push_back(make_probe_child());
   return commands;
 }
@@ -134,12 +193,7 @@ int run_app(int argc, const char* const* argv, std::vector<std::unique_ptr<Comma
   Globals globals;
   add_globals(app, globals);
   app.footer(std::string("`genscope COMMAND --help` describes a command.\n\n") + kExitCodesHelp);
-  for (const auto& command : commands) {
-    CLI::App* sub = app.add_subcommand(command->name(), command->summary());
-    sub->set_help_flag("-h,--help", "Show this help");
-    Options options(*sub);
-    command->add_options(options);
-  }
+  for (const auto& command : commands) add_command(app, *command);
   try {
     const std::vector<const char*> words = without_tail(argc, argv, commands);
     app.parse(static_cast<int>(words.size()), words.data());
@@ -150,10 +204,10 @@ int run_app(int argc, const char* const* argv, std::vector<std::unique_ptr<Comma
   } catch (const CLI::ParseError& error) {
     return usage_error(app, error.what());
   }
-  for (const auto& command : commands) {
-    if (app.got_subcommand(command->name())) return run_command(*command, globals);
+  if (Command* const command = parsed_of(app, pointers(commands))) {
+    return run_command(*command, globals);
   }
-  std::cerr << app.help();
+  std::cerr << parsed_command(app).help();
   return kBadInput;
 }
 

@@ -29,6 +29,11 @@ class Command {
   // they are, before run().
   virtual bool wants_tail() const { return false; }
   virtual void set_tail(std::vector<std::string>) {}
+  // Commands within this one, `genscope bench ab`; then it is never run itself. They live as long
+  // as this object.
+  virtual std::vector<Command*> verbs() { return {}; }
+  // The verb that is meant where the first word is none of them: `genscope bench 'sleep 1'`.
+  virtual const char* default_verb() const { return nullptr; }
   // The exit code, or what went wrong.
   virtual Result<int> run(const Globals& globals) = 0;
 };
@@ -45,6 +50,7 @@ std::unique_ptr<Command> make_doctor();
 std::unique_ptr<Command> make_inspect();
 std::unique_ptr<Command> make_serve();
 std::unique_ptr<Command> make_predict();
+std::unique_ptr<Command> make_bench();
 std::unique_ptr<Command> make_probe_child();  // hidden: for genscope itself
 
 // In the order of `genscope --help`.

@@ -11,11 +11,11 @@
 #include <genscope/report.h>
 #include <genscope/store.h>
 
+#include "base/terminal.h"
 #include "cli/child.h"
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
-#include "cli/terminal.h"
 #include "cli/whole.h"
 
 namespace genscope::cli {
@@ -108,7 +108,7 @@ class Demo final : public Command {
       report_json(whole->run, whole->analysis, whole->advice, sink);
     } else {
       report_text(whole->run, whole->analysis, whole->advice,
-                  {.width = output_width(), .color = use_color(globals.color)}, sink);
+                  {.width = base::output_width(), .color = base::use_color(globals.color)}, sink);
       sink(fmt::format("\nRecorded in {}\nTo see it again: genscope report {}\n", directory,
                        directory));
       if (written) sink(fmt::format("In a browser: {}\n", page));

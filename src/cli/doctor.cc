@@ -7,12 +7,12 @@
 
 #include <genscope/probe.h>
 
+#include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/doctor/findings.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
-#include "cli/probe_child.h"
-#include "cli/terminal.h"
+#include "watch/probe_child.h"
 
 namespace genscope::cli {
 namespace {
@@ -49,9 +49,9 @@ class Doctor final : public Command {
     if (!findings) return findings.error();
     Result<Output> output = Output::open("-");
     if (!output) return output.error();
-    const watch::Look look = {.width = static_cast<std::size_t>(output_width()),
-                              .color = use_color(globals.color),
-                              .unicode = output_is_utf8()};
+    const watch::Look look = {.width = static_cast<std::size_t>(base::output_width()),
+                              .color = base::use_color(globals.color),
+                              .unicode = base::output_is_utf8()};
     output->sink()(json_ ? doctor::findings_json(*findings)
                          : doctor::findings_text(*findings, look));
     return kFine;
@@ -63,8 +63,9 @@ class Doctor final : public Command {
     constexpr auto kExamined = 2s;
     ProbeOptions options = probe_options_from_environment();
     options.pid = getpid();
-    const std::vector<std::string> names = all_probe_names();
-    Result<std::vector<std::unique_ptr<Probe>>> probes = make_probes(names, options, sampling());
+    const std::vector<std::string> names = watch::all_probe_names();
+    Result<std::vector<std::unique_ptr<Probe>>> probes =
+        watch::make_probes(names, options, sampling());
     if (!probes) return probes.error();
     Sampler sampler(sampling());
     for (std::unique_ptr<Probe>& probe : *probes) sampler.add(std::move(probe));
@@ -72,7 +73,7 @@ class Doctor final : public Command {
     std::this_thread::sleep_for(kExamined);
     doctor::Findings findings;
     findings.snapshot = sampler.snapshot();
-    findings.probes = with_summaries(named_reports(sampler, names));
+    findings.probes = with_summaries(watch::named_reports(sampler, names));
     return findings;
   }
 

@@ -1,5 +1,7 @@
 #include "cli/exit_code.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 
 namespace genscope::cli {
@@ -32,6 +34,12 @@ int fail(const Error& error) {
   }
   std::fputc('\n', stderr);
   return exit_code(error.code);
+}
+
+void leave_at_once(int code) noexcept {
+  std::fflush(stdout);
+  std::fflush(stderr);
+  _exit(code);
 }
 
 }  // namespace genscope::cli

@@ -29,4 +29,7 @@ ExitCode exit_code(ErrorCode code) noexcept;
 // Prints "genscope: <message>" to stderr and returns the exit code.
 int fail(const Error& error);
 
+// Ends the process with what it has printed, without waiting for threads that are still at work.
+[[noreturn]] void leave_at_once(int code) noexcept;
+
 }  // namespace genscope::cli

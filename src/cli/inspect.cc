@@ -4,11 +4,11 @@
 
 #include <unordered_set>
 
+#include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/inspect/view.h"
 #include "cli/output.h"
-#include "cli/terminal.h"
 
 namespace genscope::cli {
 namespace {
@@ -45,9 +45,9 @@ class Inspect final : public Command {
     }
     Result<Output> output = Output::open("-");
     if (!output) return output.error();
-    const watch::Look look = {.width = static_cast<std::size_t>(output_width()),
-                              .color = use_color(globals.color),
-                              .unicode = output_is_utf8()};
+    const watch::Look look = {.width = static_cast<std::size_t>(base::output_width()),
+                              .color = base::use_color(globals.color),
+                              .unicode = base::output_is_utf8()};
     output->sink()(json_ ? to_json(*model, files) : inspect::model_text(*model, files, look));
     return kFine;
   }

@@ -31,6 +31,11 @@ Option& Option::split_at(char separator) {
   return *this;
 }
 
+Option& Option::one_each() {
+  option_->allow_extra_args(false);
+  return *this;
+}
+
 Option& Option::excludes(const Option& other) {
   option_->excludes(other.option_);
   return *this;
@@ -68,6 +73,8 @@ template Option Options::add(const std::string&, std::optional<std::uint64_t>&, 
                              const std::string&);
 template Option Options::add(const std::string&, std::vector<std::string>&, const std::string&,
                              const std::string&);
+template Option Options::add(const std::string&, std::vector<std::pair<std::string, std::string>>&,
+                             const std::string&, const std::string&);
 
 Option Options::flag(const std::string& names, bool& value, const std::string& help) {
   return Option(app_.add_flag(names, value, help));

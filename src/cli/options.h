@@ -22,7 +22,8 @@ class Option {
   Option& one_of(std::vector<std::string> words);
   Option& range(double lowest, double highest);
   Option& positive();
-  Option& split_at(char separator);       // one word is several values
+  Option& split_at(char separator);  // one word is several values
+  Option& one_each();                // of a list: each mention takes one value, not all that follow
   Option& excludes(const Option& other);  // not both
   Option& needs(const Option& other);     // not this one alone
   Option& show_default();                 // in the help
@@ -37,7 +38,7 @@ class Options {
 
   // `names`: "-o,--out" for an option, "RUN" for a positional. `type` is the word for the value in
   // the help, "" for none. `value` lives as long as the parser. For std::string, int, double,
-  // std::uint64_t, std::optional of those, and std::vector<std::string>.
+  // std::uint64_t, std::optional of those, std::vector<std::string>, and of pairs of strings.
   template <class T>
   Option add(const std::string& names, T& value, const std::string& type, const std::string& help);
   // "!--no-x" sets `value` to false.

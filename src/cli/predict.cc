@@ -9,11 +9,11 @@
 
 #include <genscope/inspect.h>
 
+#include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "cli/predict/view.h"
-#include "cli/terminal.h"
 
 namespace genscope::cli {
 namespace {
@@ -89,9 +89,9 @@ class Predict final : public Command {
       shown.measured_seconds = *measured_ms_ / 1e3;
       shown.mfu = judge(*prediction, *shown.measured_seconds);
     }
-    const watch::Look look = {.width = static_cast<std::size_t>(output_width()),
-                              .color = use_color(globals.color),
-                              .unicode = output_is_utf8()};
+    const watch::Look look = {.width = static_cast<std::size_t>(base::output_width()),
+                              .color = base::use_color(globals.color),
+                              .unicode = base::output_is_utf8()};
     return print(json_ ? to_json(*prediction, shown.measured_seconds)
                        : shown_text(shown, explain_, look));
   }

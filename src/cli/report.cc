@@ -4,10 +4,10 @@
 #include <genscope/report.h>
 #include <genscope/store.h>
 
+#include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
-#include "cli/terminal.h"
 
 namespace genscope::cli {
 namespace {
@@ -92,7 +92,7 @@ class Report final : public Command {
   void write_advised(const genscope::Run& run, const Analysis& analysis, const Globals& globals,
                      Output& output) const {
     const Sink sink = output.sink();
-    const Advice advice = advise(facts_of(run, analysis));
+    const Advice advice = advise(facts_of(analysis));
     if (format_ == "html") {
       report_html(run, analysis, advice, sink);
     } else if (format_ == "json") {
@@ -101,9 +101,10 @@ class Report final : public Command {
       report_markdown(run, analysis, advice, sink);
     } else {
       const bool color =
-          globals.color == "auto" && !output.is_stdout() ? false : use_color(globals.color);
+          globals.color == "auto" && !output.is_stdout() ? false : base::use_color(globals.color);
       report_text(run, analysis, advice,
-                  {.width = output_width(), .color = color, .style = *text_style(style_)}, sink);
+                  {.width = base::output_width(), .color = color, .style = *text_style(style_)},
+                  sink);
     }
   }
 

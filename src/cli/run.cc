@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <functional>
 
@@ -12,20 +13,22 @@
 #include <genscope/report.h>
 #include <genscope/store.h>
 
+#include "base/secrets.h"
+#include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/exit_code.h"
+#include "cli/live_server.h"
 #include "cli/output.h"
-#include "cli/terminal.h"
-#include "cli/watch/environment.h"
-#include "cli/watch/figures.h"
-#include "cli/watch/gpu_lines.h"
-#include "cli/watch/live_server.h"
-#include "cli/watch/logs/record_sink.h"
-#include "cli/watch/logs/relay.h"
-#include "cli/watch/python.h"
-#include "cli/watch/settings.h"
-#include "cli/watch/watcher.h"
 #include "cli/whole.h"
+#include "watch/environment.h"
+#include "watch/figures.h"
+#include "watch/gpu_lines.h"
+#include "watch/logs/record_sink.h"
+#include "watch/logs/relay.h"
+#include "watch/python.h"
+#include "watch/settings.h"
+#include "watch/unless_it_fails.h"
+#include "watch/watcher.h"
 
 namespace genscope::cli {
 namespace {
@@ -48,13 +51,14 @@ struct Place {
 class OwnTrace {
  public:
   using Tags = std::vector<std::pair<std::string, std::string>>;
-  OwnTrace(const std::string& run_dir, const Tags& tags) {
+  OwnTrace(const std::string& run_dir, const Tags& tags, bool keep_args) {
     if (run_dir.empty()) return;
     SessionOptions options;
     options.run_dir = run_dir;
     options.buffer_bytes = 4u << 20;  // a few thousand readings a second at most
     options.quiet = true;             // we say it ourselves, when the screen is free
     options.span = !tags.empty();     // the command's own spans are what a reader looks for
+    options.keep_args = keep_args;
     session_ = std::make_unique<Session>("genscope", options);
     for (const auto& [key, value] : tags) session_->arg(key, std::string_view(value));
     record_environment();
@@ -93,6 +97,9 @@ class RunCommand final : public Command {
     options.add("-o,--out", flags_.out, "DIR", "Folder for the new run directory ($GENSCOPE_OUT)");
     options.add("--run-dir", run_dir_, "DIR", "The run directory itself, made if missing");
     options.add("--name", name_, "NAME", "Name of the run; default: the program's");
+    options.flag("--keep-args", flags_.keep_args,
+                 "Record command lines as they are; else what looks like a secret is ***; see "
+                 "docs/security.md");
     options
         .add("--live", flags_.live, "WHEN",
              "Live block at the bottom of the terminal: auto, always or never")
@@ -157,43 +164,74 @@ class RunCommand final : public Command {
     if (file.empty()) return cannot_start(why);
     Result<Place> place = settings_.enabled ? make_place() : Place{};
     if (!place) return place.error();
-    return watch_it({file, command_, place->path, settings_.live, settings_.redraw_ns,
-                     globals.color, settings_.skip, added_environment(*place)},
-                    *place, globals);
+    return watch_it(file, *place, globals);
   }
 
  private:
-  int watch_it(watch::WatchOptions options, Place& place, const Globals& globals) {
+  // Whatever fails on our side, the command runs, and its exit code is ours.
+  int watch_it(const std::string& file, Place& place, const Globals& globals) {
     watch::CannotStart why;
+    std::optional<watch::Ending> ending;
+    try {
+      ending = watch_and_tell(
+          {file, command_, watch::joined(shown_command()), place.path, settings_.live,
+           settings_.redraw_ns, globals.color, settings_.skip, added_environment(place)},
+          place, globals, why);
+    } catch (const std::exception& failure) {  // before it was started: later nothing escapes
+      why.no_process = true;
+      why.message = failure.what();
+    }
+    if (ending) return ending->exit_code;
+    server_.reset();
+    watch::unless_it_fails([&] { remove(place); });
+    if (!why.no_process) return cannot_start(why);
+    say("there is no room for us beside the command, so it runs alone and unrecorded: " +
+        why.message);
+    watch::run_instead(file, command_);
+    return cannot_start(why);
+  }
+
+  std::optional<watch::Ending> watch_and_tell(watch::WatchOptions options, Place& place,
+                                              const Globals& globals, watch::CannotStart& why) {
     const std::unique_ptr<watch::LogRelay> relay = open_relay(place);
     options.logs = relay.get();
-    std::optional<watch::Watcher> watcher(options);
-    OwnTrace trace(place.path, settings_.tags);
-    start_server(place);
+    std::optional<watch::Watcher> watcher(std::move(options));
+    OwnTrace trace(place.path, settings_.tags, settings_.keep_args);
+    if (!watch::unless_it_fails([&] { start_server(place); }))
+      say("there is no live page: no memory");
     watch::Telemetry telemetry(settings_.telemetry, trace.sink());
     const std::optional<watch::Ending> ending = watcher->watch(telemetry, why);
-    if (relay && ending) tell_logs(*relay);
-    const std::string trouble = trace.close();
-    if (!ending) {
-      remove(place);
-      return cannot_start(why);
-    }
-    if (place.trouble.empty()) place.trouble = trouble;
-    finish(place, *ending);
-    watcher.reset();  // the run is written: Ctrl-C may end the rest
-    if (settings_.summary) show(place, *ending, telemetry, globals);
-    complain(place);
-    write_files(place);
+    if (relay && ending) watch::unless_it_fails([&] { tell_logs(*relay); });
+    std::string trouble;
+    watch::unless_it_fails([&] { trouble = trace.close(); });
+    if (!ending) return ending;
+    const bool told = watch::unless_it_fails([&] {
+      if (place.trouble.empty()) place.trouble = trouble;
+      finish(place, *ending);
+      watcher.reset();  // the run is written: Ctrl-C may end the rest
+      if (settings_.summary) show(place, *ending, telemetry, globals);
+      complain(place);
+      write_files(place);
+    });
+    if (!told) say("the run is recorded, but there is not enough memory to show all of it");
     if (server_) {
-      if (linger_) say_serving();
-      server_->finish(linger_);
+      bool finished = true;
+      watch::unless_it_fails([&] { finished = server_->finish(linger_); });
+      if (!finished) leave_at_once(ending->exit_code);
     }
-    return ending->exit_code;
+    return ending;
+  }
+
+  // For the terminal, whose text ends up in logs.
+  std::vector<std::string> shown_command() const {
+    return settings_.keep_args ? command_ : base::mask_secrets(command_);
   }
 
   std::vector<std::pair<std::string, std::string>> added_environment(const Place& place) const {
     if (place.path.empty()) return {};
-    return watch::instrument_environment(instrument_, watch::find_injection());
+    auto added = watch::instrument_environment(instrument_, watch::find_injection());
+    if (settings_.keep_args) added.emplace_back("GENSCOPE_KEEP_ARGS", "1");
+    return added;
   }
 
   std::unique_ptr<watch::LogRelay> open_relay(const Place& place) {
@@ -219,15 +257,10 @@ class RunCommand final : public Command {
   void start_server(const Place& place) {
     if (!serve_) return;
     if (place.path.empty()) return say("there is no live page: nothing is recorded");
-    Result<watch::LiveServer> server =
-        watch::LiveServer::start(place.path, static_cast<std::uint16_t>(port_));
+    Result<LiveServer> server = LiveServer::start(place.path, static_cast<std::uint16_t>(port_));
     if (!server) return say("there is no live page: " + server.error().message);
     server_.emplace(std::move(*server));
     std::fprintf(stderr, "genscope: live at %s\n", server_->url().c_str());
-  }
-
-  void say_serving() const {
-    std::fprintf(stderr, "\ngenscope: still at %s; Ctrl-C ends it\n", server_->url().c_str());
   }
 
   // Only a mistake of the user's is an error: a disk that is full must not keep the command from
@@ -236,8 +269,11 @@ class RunCommand final : public Command {
     Place place;
     std::error_code failed;
     place.is_new = run_dir_.empty() || !std::filesystem::exists(run_dir_, failed);
-    const Result<std::string> path =
-        create_run({.out = settings_.out, .path = run_dir_, .name = name_, .command = command_});
+    const Result<std::string> path = create_run({.out = settings_.out,
+                                                 .path = run_dir_,
+                                                 .name = name_,
+                                                 .command = command_,
+                                                 .keep_args = settings_.keep_args});
     if (path) {
       place.path = std::filesystem::absolute(*path, failed).string();
     } else if (path.error().code == ErrorCode::invalid_argument) {
@@ -259,30 +295,41 @@ class RunCommand final : public Command {
   }
 
   static void say(const std::string& message) { fail({ErrorCode::io, message}); }
+  void say_once(const std::string& message) {
+    if (said_ != message) say(message);
+    said_ = message;
+  }
 
   // From here on the command has ended, and its exit code stands whatever happens.
   static void finish(Place& place, const watch::Ending& ending) {
     if (place.path.empty()) return;
-    const Status finished = finish_run(place.path, ending.exit_code, ending.max_rss_bytes());
+    const Status finished =
+        finish_run(place.path, ending.exit_code,
+                   {ending.max_rss_bytes(), ending.cpu_ns(), ending.cpu_wait_ns});
     if (!finished && place.trouble.empty()) place.trouble = finished.error().message;
   }
 
-  static void complain(const Place& place) {
-    if (place.trouble.empty()) return;
-    say(fmt::format("this run is not {}recorded: {}", place.path.empty() ? "" : "fully ",
-                    place.trouble));
+  void complain(const Place& place) const {
+    if (!place.trouble.empty()) {
+      say(fmt::format("this run is not {}recorded: {}", place.path.empty() ? "" : "fully ",
+                      place.trouble));
+    }
+    if (!whole_) return;
+    for (const std::string& note : whole_->run.notes) {
+      say("the run is recorded, but not all of it could be read here: " + note);
+    }
   }
 
   void show(const Place& place, const watch::Ending& ending, const watch::Telemetry& telemetry,
             const Globals& globals) {
     watch::Look look;
-    look.width = static_cast<std::size_t>(output_width(STDERR_FILENO));
-    look.color = use_color(globals.color, STDERR_FILENO);
+    look.width = static_cast<std::size_t>(base::output_width(STDERR_FILENO));
+    look.color = base::use_color(globals.color, STDERR_FILENO);
     const std::string no_gpu =
         telemetry.gpus_wanted() ? watch::no_gpu_reason(telemetry.reports()) : "";
     // The command may have left the cursor in the middle of a line.
     std::string text = "\n" + watch::summary_text(watch::figures_of(telemetry.totals(), ending),
-                                                  watch::joined(command_), no_gpu, look);
+                                                  watch::joined(shown_command()), no_gpu, look);
     const double cpu_seconds = static_cast<double>(telemetry.stats().cpu_ns) / 1e9;
     if (ending.wall_seconds > 0) {
       text += fmt::format("  probes    {} of CPU, {} of a core\n", watch::seconds_text(cpu_seconds),
@@ -339,21 +386,26 @@ class RunCommand final : public Command {
 
   // The run as it was recorded, read once; null with the reason if it cannot be read.
   const WholeRun* whole(const Place& place, std::string& why) {
-    if (!whole_) {
-      Result<WholeRun> read = read_whole(place.path);
-      if (!read) {
-        why = read.error().message;
-        return nullptr;
+    if (!whole_ && unreadable_.empty()) {
+      try {
+        Result<WholeRun> read = read_whole(place.path);
+        if (read) {
+          whole_ = std::move(*read);
+        } else {
+          unreadable_ = read.error().message;
+        }
+      } catch (const std::exception&) {
+        unreadable_ = "the run is recorded, but there is not enough memory to read it here";
       }
-      whole_ = std::move(*read);
     }
-    return &*whole_;
+    why = unreadable_;
+    return whole_ ? &*whole_ : nullptr;
   }
 
   void write_file(const Place& place, const std::string& path,
                   const std::function<void(const Sink&)>& write) {
     std::string why;
-    if (whole(place, why) == nullptr) return say(why);
+    if (whole(place, why) == nullptr) return say_once(why);
     try {
       Result<Output> output = Output::open(path);
       if (!output) return say(output.error().message);
@@ -362,6 +414,8 @@ class RunCommand final : public Command {
     } catch (const OutputFailure& failure) {
       say(failure.error.message);
     } catch (const BrokenPipe&) {
+    } catch (const std::exception&) {
+      say("there is not enough memory to write " + path);
     }
   }
 
@@ -370,8 +424,9 @@ class RunCommand final : public Command {
   watch::RunSettings settings_;
   std::optional<WholeRun> whole_;
   std::string run_dir_, name_, json_, logs_;
+  std::string unreadable_, said_;
   watch::LogRecorder log_spans_;
-  std::optional<watch::LiveServer> server_;
+  std::optional<LiveServer> server_;
   int port_ = 0;
   bool serve_ = false, linger_ = false;
 };

@@ -1,9 +1,13 @@
 // genscope serve
 #include <signal.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
+#include "base/file.h"
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
@@ -13,7 +17,9 @@
 namespace genscope::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kGrace{5000};
+constexpr std::chrono::milliseconds kGrace{4500};  // 5 s, with what ending takes
+constexpr std::size_t kTokenFileBytes = 4096;
+constexpr const char* kTokenHelp = "give at most 256 letters, digits and -_.~";
 
 class Serve final : public Command {
  public:
@@ -29,8 +35,17 @@ class Serve final : public Command {
     options.add("--port", port_, "N", "Port; 0 takes any that is free")
         .range(0, 65535)
         .show_default();
-    options.add("--token", options_.token, "TEXT", "That the address must hold; default: random");
-    options.flag("--no-token", no_token_, "Everyone who can reach the address may look");
+    const Option token =
+        options.add("--token", options_.token, "TEXT",
+                    "That the address must hold; default: $GENSCOPE_TOKEN, else random");
+    Option file =
+        options.add("--token-file", token_file_, "FILE", "The token is in there, not in `ps`");
+    Option none =
+        options.flag("--no-token", no_token_, "Everyone who can reach the address may look");
+    file.excludes(token);
+    none.excludes(token).excludes(file);
+    options.add("--allow-host", hosts_, "NAMES",
+                "Other names by which it is asked, with commas between");
     options.footer(
         std::string("Prints the address to open. What is shown is read from the run directories;\n"
                     "the programs that record are not touched. /metrics is for Prometheus, the\n"
@@ -51,13 +66,11 @@ class Serve final : public Command {
       return Error{ErrorCode::not_found,
                    options_.folder + ": there is no such folder; name one that holds runs"};
     }
-    if (no_token_) {
-      options_.token.clear();
-    } else if (options_.token.empty()) {
-      options_.token = serve::Guard::random_token();
-    } else if (!serve::Guard::usable(options_.token)) {
-      return Error{ErrorCode::invalid_argument,
-                   "--token: give at most 256 letters, digits and -_.~"};
+    if (const Status chosen = choose_token(); !chosen) return chosen.error();
+    for (std::string_view rest = hosts_; !rest.empty();) {
+      const std::string_view host = rest.substr(0, rest.find(','));
+      if (!host.empty()) options_.hosts.emplace_back(host);
+      rest.remove_prefix(std::min(rest.size(), host.size() + 1));
     }
     options_.port = static_cast<std::uint16_t>(port_);
     sigset_t ends;
@@ -69,15 +82,56 @@ class Serve final : public Command {
     std::printf("%s\n", (*site)->url().c_str());
     std::fflush(stdout);
     if (!globals.quiet) std::fprintf(stderr, "genscope: serving %s\n", options_.folder.c_str());
+    warn();
     int number = 0;
     sigwait(&ends, &number);
-    (*site)->stop(kGrace);
-    return number == SIGINT ? kInterrupted : kFine;
+    const int code = number == SIGINT ? kInterrupted : kFine;
+    if (!(*site)->stop(kGrace)) leave_at_once(code);
+    return code;
   }
 
  private:
+  Status choose_token() {
+    const char* const given = std::getenv("GENSCOPE_TOKEN");
+    const char* source = "--token";
+    if (no_token_) return Done{};
+    if (!token_file_.empty()) {
+      Result<std::string> text = base::read_file(token_file_, kTokenFileBytes);
+      if (!text) return text.error();
+      while (!text->empty() && std::isspace(static_cast<unsigned char>(text->back()))) {
+        text->pop_back();
+      }
+      options_.token = std::move(*text);
+      source = "--token-file";
+    } else if (options_.token.empty() && given != nullptr && *given != '\0') {
+      options_.token = given;
+      source = "GENSCOPE_TOKEN";
+    } else if (options_.token.empty()) {
+      options_.token = serve::Guard::random_token();
+    }
+    if (serve::Guard::usable(options_.token)) return Done{};
+    return Error{ErrorCode::invalid_argument, std::string(source) + ": " + kTokenHelp};
+  }
+
+  // Also with --quiet: who shows runs to others should know.
+  void warn() const {
+    const bool open = !serve::Guard::is_loopback(options_.address);
+    if (open) {
+      std::fprintf(stderr,
+                   "genscope: warning: other machines can reach %s; %s can read the runs, and the "
+                   "connection is not encrypted\n",
+                   options_.address.c_str(), no_token_ ? "everyone there" : "who has the token");
+    } else if (no_token_) {
+      std::fprintf(
+          stderr,
+          "genscope: warning: without a token every user and every program of this machine "
+          "can read the runs\n");
+    }
+  }
+
   serve::SiteOptions options_;
   int port_ = 0;
+  std::string token_file_, hosts_;
   bool no_token_ = false;
 };
 

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <csignal>
 
+#include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
-#include "cli/terminal.h"
 #include "cli/top/json.h"
 #include "cli/top/screen.h"
 #include "cli/top/view.h"
@@ -71,7 +71,8 @@ class Top final : public Command {
 
  private:
   static watch::Look look(const Globals& globals, std::size_t width) {
-    return {.width = width, .color = use_color(globals.color), .unicode = output_is_utf8()};
+    return {
+        .width = width, .color = base::use_color(globals.color), .unicode = base::output_is_utf8()};
   }
 
   Result<int> once(const Globals& globals) {
@@ -85,7 +86,7 @@ class Top final : public Command {
       output->sink()(top::frame_json(watcher.frame()));
       return kFine;
     }
-    const auto width = static_cast<std::size_t>(output_width());
+    const auto width = static_cast<std::size_t>(base::output_width());
     top::Frame frame = watcher.frame();
     frame.trails.clear();  // one moment has no course
     std::string text;

@@ -12,7 +12,7 @@ Result<WholeRun> read_whole(const std::string& path) {
   if (!run) return run.error();
   WholeRun whole{std::move(*run), {}, {}};
   whole.analysis = analyze(whole.run);
-  whole.advice = advise(facts_of(whole.run, whole.analysis));
+  whole.advice = advise(facts_of(whole.analysis));
   return whole;
 }
 

@@ -28,7 +28,7 @@ Config parsed(std::string_view text) {
   return config.ok() ? *config : Config{};
 }
 
-// The YAML of document 002, every key of it.
+// The YAML of Inferix, every key of it.
 constexpr std::string_view kDocument002 = R"(
 profiling:
   enabled: true

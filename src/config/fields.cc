@@ -37,6 +37,7 @@ const Field kFields[] = {
     {"output_dir", &Config::output_dir},
     {"max_data_points", &Config::max_data_points, kPoints},
     {"session_tags", &Config::session_tags},
+    {"keep_args", &Config::keep_args},
     {"profile_inference_steps", &Config::profile_inference_steps},
     {"profile_vae_decode", &Config::profile_vae_decode},
     {"profile_text_encoding", &Config::profile_text_encoding},

@@ -1,5 +1,5 @@
-// What document 002 says of its three modes in words, as values. Of production it names the
-// switches (its section on overhead) and the intervals and points (its section on memory).
+// Three modes as values. Production switches off what costs most, reads less often and keeps fewer
+// points; debugging is the other way round.
 #include <fmt/format.h>
 
 #include "base/suggest.h"

@@ -1,11 +1,12 @@
 #include "probe/governor.h"
+#include "testing/units.h"
 
 #include <gtest/gtest.h>
 
 namespace genscope::probe {
 namespace {
 
-constexpr std::int64_t kMs = 1'000'000;
+using testing::kMs;
 
 void report_many(Governor& governor, std::size_t job, std::int64_t cpu_ns) {
   for (int i = 0; i < 20; ++i) governor.report(job, cpu_ns);

@@ -7,12 +7,13 @@
 #include <thread>
 
 #include "probe/fake_probe.h"
+#include "testing/units.h"
 #include "trace/metrics.h"
 
 namespace genscope::probe {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
+using testing::kSecond;
 
 struct BoardTest : ::testing::Test {
   void tick(std::int64_t at_ns, double value) {

@@ -7,12 +7,13 @@
 #include "probe/test_board.h"
 #include "probe/wire.h"
 #include "testing/temp_dir.h"
+#include "testing/units.h"
 #include "trace/metrics.h"
 
 namespace genscope::probe {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
+using testing::kSecond;
 
 std::string first_words(double watts) {
   WireWriter writer;

@@ -3,10 +3,12 @@
 #include <condition_variable>
 #include <csignal>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 
 #include "base/clock.h"
+#include "base/may_throw.h"
 #include "genscope/probe.h"
 #include "probe/sampling_loop.h"
 
@@ -93,19 +95,27 @@ Status Sampler::start() {
   impl_->loop.open(base::monotonic_ns());
   impl_->loop.run_due(base::monotonic_ns());
   // The program's signals are not ours to take.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  Status status = Done{};
+  struct NoSignals {
+    sigset_t before;
+    NoSignals() {
+      sigset_t all;
+      sigfillset(&all);
+      pthread_sigmask(SIG_SETMASK, &all, &before);
+    }
+    ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+  } const no_signals;
   try {
-    impl_->thread = std::thread([this] { impl_->work(); });
+    impl_->thread = std::thread([this] {
+      try {
+        if (base::may_throw()) impl_->work();
+      } catch (const std::bad_alloc&) {  // no further readings
+      }
+    });
   } catch (const std::system_error& failure) {
-    status =
-        Error{ErrorCode::io, std::string("cannot start the sampler's thread: ") + failure.what() +
-                                 "; raise the limit on processes (ulimit -u)"};
+    return Error{ErrorCode::io, std::string("cannot start the sampler's thread: ") +
+                                    failure.what() + "; raise the limit on processes (ulimit -u)"};
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return status;
+  return Done{};
 }
 
 void Sampler::stop() noexcept {

@@ -87,8 +87,9 @@ TEST(Sampler, MayBeReadWhileItRuns) {
 }
 
 TEST(Registry, MakesProbesByNameAndKnowsWhatWasMeant) {
-  for (const ProbeInfo& info : all_probes()) EXPECT_TRUE(make_probe(info.name).ok()) << info.name;
-  const auto wrong = make_probe("nvlm");
+  for (const ProbeInfo& info : all_probes())
+    EXPECT_TRUE(genscope::make_probe(info.name).ok()) << info.name;
+  const auto wrong = genscope::make_probe("nvlm");
   ASSERT_FALSE(wrong.ok());
   EXPECT_NE(wrong.error().message.find("did you mean 'nvml'"), std::string::npos);
 }

@@ -8,12 +8,13 @@
 #include "base/clock.h"
 #include "probe/fake_probe.h"
 #include "testing/sanitizer.h"
+#include "testing/units.h"
 
 namespace genscope::probe {
 namespace {
 
-constexpr std::int64_t kMs = 1'000'000;
-constexpr std::int64_t kSecond = 1000 * kMs;
+using testing::kMs;
+using testing::kSecond;
 
 struct LoopTest : ::testing::Test {
   void open(SamplerOptions options = {}) {

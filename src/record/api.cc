@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/may_throw.h"
 #include "base/text.h"
+#include "genscope/internal/no_memory.h"
 #include "genscope/record.h"
 #include "record/control.h"
 #include "record/lane.h"
@@ -227,6 +229,12 @@ void end_slow(std::uint64_t id) noexcept {
   writer.publish();
 }
 
+void count_lost(std::uint64_t spans, std::uint64_t records) noexcept {
+  if (!off() && !Control::stranger()) Control::instance().count_lost(spans, records);
+}
+
+bool may_throw() noexcept { return base::may_throw(); }
+
 }  // namespace internal
 
 inline namespace on {
@@ -346,6 +354,7 @@ void set_enabled(bool enabled) noexcept { Control::instance().set_enabled(enable
 bool enabled() noexcept { return Control::instance().enabled(); }
 
 void flush() noexcept {
+  if (Control::stranger()) return;
   if (record::Recorder* recorder = Control::instance().current()) recorder->flush();
 }
 

@@ -58,10 +58,14 @@ gs_span begin_indexed(genscope::Site& site, std::int64_t index) noexcept {
 extern "C" {
 
 gs_session* gs_session_open(const char* name, const gs_session_options* options) {
-  auto* const s = new gs_session{genscope::Session(text(name), to_cpp(options)), {}, {}};
-  s->run_dir = s->session.run_dir();
-  s->error = s->session.error();
-  return s;
+  try {
+    auto* const s = new gs_session{genscope::Session(text(name), to_cpp(options)), {}, {}};
+    s->run_dir = s->session.run_dir();
+    s->error = s->session.error();
+    return s;
+  } catch (...) {
+    return nullptr;  // without memory; every function takes a null session
+  }
 }
 
 void gs_session_close(gs_session* session) { delete session; }

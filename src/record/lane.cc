@@ -52,7 +52,7 @@ void put_losses(Lane& lane) noexcept {
 bool next_chunk(Recorder& recorder, Lane& lane, std::uint64_t tick) noexcept {
   LaneState& state = *lane.state;
   if (state.seq > internal::kMaxChunkSeq) return false;
-  ChunkHeader* const chunk = recorder.pool().pop();
+  ChunkHeader* const chunk = recorder.take_chunk();
   if (chunk == nullptr) return false;
   ChunkHeader* const full = lane.chunk;
   open_chunk(chunk, lane.number(), state.seq, tick);
@@ -67,8 +67,8 @@ bool next_chunk(Recorder& recorder, Lane& lane, std::uint64_t tick) noexcept {
   put_losses(lane);
   state.limit.store(words + internal::kChunkWords);
   if (recorder.use_cpu_ticks()) lane.limit.store(words + internal::kChunkWords);
-  // A close() that ran meanwhile has cleared the limits before we set them.
-  if (Control::instance().current() != &recorder) {
+  // A close() or a failure that came meanwhile has cleared the limits before we set them.
+  if (Control::instance().current() != &recorder || recorder.stopped()) {
     lane.limit.store(nullptr);
     state.limit.store(nullptr);
     return false;
@@ -79,6 +79,7 @@ bool next_chunk(Recorder& recorder, Lane& lane, std::uint64_t tick) noexcept {
 LaneWriter::LaneWriter(What what) noexcept
     : lane_(internal::t_lane), what_(what), taken_(internal::take(lane_)) {
   Control& control = Control::instance();
+  if (Control::stranger()) return;
   if (taken_ >= internal::kTaken || lane_.busy != 0) {
     control.count_lost(what == span ? 1 : 0, what == span ? 0 : 1);
     return;
@@ -142,7 +143,11 @@ std::uint64_t* LaneWriter::reserve_end(std::uint64_t& tick) noexcept {
       tick = internal::kLowMask;  // no room for a new base: the latest that can be said
     }
   }
-  const std::uint64_t limit = address(lane_.state->limit.load(kRelaxed));
+  std::uint64_t limit = address(lane_.state->limit.load(kRelaxed));
+  // A trace that failed takes no more begins, but the ends of those that it has.
+  if (limit == 0 && recorder_->stopped() && lane_.chunk != nullptr && lane_.depth > 0) {
+    limit = address(words_of(lane_.chunk) + internal::kChunkWords);
+  }
   if (limit == 0) return nullptr;
   if (address(lane_.state->write) + 8 > limit && !next_chunk(*recorder_, lane_, now))
     return nullptr;
@@ -190,7 +195,9 @@ void LaneWriter::drop() noexcept {
   slot.lost_last_tick.store(now, kRelaxed);
   std::atomic<std::uint64_t>& counter = what_ == span ? slot.lost_spans : slot.lost_records;
   counter.store(counter.load(kRelaxed) + 1, kRelaxed);
-  Control::instance().count_lost(what_ == span ? 1 : 0, what_ == span ? 0 : 1, true);
+  Control& control = Control::instance();
+  control.count_lost(what_ == span ? 1 : 0, what_ == span ? 0 : 1, true);
+  if (control.has_to_speak()) control.speak();
 }
 
 }  // namespace genscope::record

@@ -43,19 +43,34 @@ NameCache* NameCache::make() noexcept {
 }
 
 NameTable& NameTable::instance() {
-  static NameTable* const leaked = new NameTable;
-  return *leaked;
+  alignas(NameTable) static std::byte place[sizeof(NameTable)];
+  static NameTable* const table = new (place) NameTable;
+  return *table;
 }
 
-NameTable::NameTable() {
+NameTable::NameTable() noexcept { add_known(); }
+
+bool NameTable::add_known() noexcept {
   using namespace internal;
-  add(SpanKind::none, "device_ns", kKeyDeviceNs);
-  add(SpanKind::none, "device_begin_ns", kKeyDeviceBegin);
-  add(SpanKind::none, "track", kKeyTrack);
-  add(SpanKind::none, "index", kKeyIndex);
-  add(SpanKind::step, "step", kSiteStep);
-  add(SpanKind::block, "block", kSiteBlock);
-  other_ = add(SpanKind::function, "(other names)", kSiteOther);
+  struct Known {
+    SpanKind kind;
+    std::string_view name;
+    std::uint32_t id;
+  };
+  constexpr Known kKnown[] = {
+      {SpanKind::none, "device_ns", kKeyDeviceNs},
+      {SpanKind::none, "device_begin_ns", kKeyDeviceBegin},
+      {SpanKind::none, "track", kKeyTrack},
+      {SpanKind::none, "index", kKeyIndex},
+      {SpanKind::step, "step", kSiteStep},
+      {SpanKind::block, "block", kSiteBlock},
+  };
+  for (const Known& known : kKnown) {
+    if (slots_ != nullptr && *place(known.kind, known.name) != nullptr) continue;
+    if (add(known.kind, known.name, known.id) == nullptr) return false;
+  }
+  if (other_ == nullptr) other_ = add(SpanKind::function, "(other names)", kSiteOther);
+  return other_ != nullptr;
 }
 
 NameEntry** NameTable::place(SpanKind kind, std::string_view name) noexcept {
@@ -96,12 +111,13 @@ const NameEntry* NameTable::intern(SpanKind kind, std::string_view name,
                                    const std::function<bool(const NameEntry&)>& define) {
   name = base::cut_utf8(name, kMaxNameBytes);
   const std::lock_guard lock(mutex_);
+  if (other_ == nullptr && !add_known()) return nullptr;
   if (const NameEntry* const known = *place(kind, name)) return known;
   if (next_id_ > internal::kMaxUserSite || bytes_ + name.size() > kMaxBytes) return other_;
   if (!define(NameEntry{name, kind, next_id_, nullptr})) return nullptr;
   // Without memory the number is defined in the trace and stays unused; the next try gets another.
   const NameEntry* const entry = add(kind, name, next_id_++);
-  bytes_ += name.size();
+  if (entry != nullptr) bytes_ += name.size();
   return entry;
 }
 

@@ -44,8 +44,8 @@ class NameTable {
   // The process's table. Never destroyed.
   static NameTable& instance();
 
-  // The entry for this name, made if new; null if `define` refused. `define` is called under the
-  // table's lock, before anybody else can see the number.
+  // The entry for this name, made if new; null if `define` refused or there is no memory. `define`
+  // is called under the table's lock, before anybody else can see the number.
   const NameEntry* intern(SpanKind kind, std::string_view name,
                           const std::function<bool(const NameEntry&)>& define);
 
@@ -55,7 +55,9 @@ class NameTable {
   std::mutex& mutex() noexcept { return mutex_; }
 
  private:
-  NameTable();
+  NameTable() noexcept;
+  // The names that have fixed numbers; false while there is no memory for them.
+  bool add_known() noexcept;
   NameEntry* add(SpanKind kind, std::string_view name, std::uint32_t id) noexcept;
   // Where the name is, or the empty place where it belongs.
   NameEntry** place(SpanKind kind, std::string_view name) noexcept;

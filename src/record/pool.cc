@@ -16,13 +16,14 @@ std::uint32_t ChunkPool::index_of(const ChunkHeader* chunk) const noexcept {
 }
 
 std::uint32_t ChunkPool::touched() const noexcept {
-  return std::min(std::atomic_ref(*touched_).load(std::memory_order_relaxed), count_);
+  return std::min(std::atomic_ref(*touched_).load(std::memory_order_relaxed), count());
 }
 
 ChunkHeader* ChunkPool::take_fresh() noexcept {
   const std::atomic_ref touched(*touched_);
   std::uint32_t i = touched.load(std::memory_order_relaxed);
-  while (i < count_) {
+  const std::uint32_t count = this->count();
+  while (i < count) {
     if (touched.compare_exchange_weak(i, i + 1, std::memory_order_relaxed)) return at(i);
   }
   return nullptr;

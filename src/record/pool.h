@@ -20,14 +20,16 @@ class ChunkPool {
   // `touched`: a place of 4 bytes, 0 so far, that counts the chunks that were ever in use.
   void init(std::byte* chunks, std::uint32_t count, std::uint32_t& touched) noexcept {
     chunks_ = chunks;
-    count_ = count;
+    count_.store(count, std::memory_order_relaxed);
     touched_ = &touched;
   }
+  // There are `count` now.
+  void grow(std::uint32_t count) noexcept { count_.store(count, std::memory_order_release); }
 
   ChunkHeader* at(std::uint32_t index) const noexcept {
     return reinterpret_cast<ChunkHeader*>(chunks_ + std::size_t{index} * internal::kChunkBytes);
   }
-  std::uint32_t count() const noexcept { return count_; }
+  std::uint32_t count() const noexcept { return count_.load(std::memory_order_acquire); }
   // How many have ever been in use; the others were never touched.
   std::uint32_t touched() const noexcept;
 
@@ -42,17 +44,28 @@ class ChunkPool {
   // All handed-over chunks, linked oldest first by next(); null if there are none.
   ChunkHeader* take_filled() noexcept;
   ChunkHeader* next(const ChunkHeader* chunk) const noexcept;
+  // Makes `next` follow `chunk` in a list of the drain thread's own.
+  void link(ChunkHeader* chunk, const ChunkHeader* next) noexcept {
+    chunk->link.store(next != nullptr ? index_of(next) + 1 : 0, std::memory_order_relaxed);
+  }
 
   // Touches pages of unused chunks and frees them until `wanted` are free and warm.
   void prefault(std::uint32_t wanted) noexcept;
   std::uint32_t free_count() const noexcept { return free_count_.load(std::memory_order_relaxed); }
+  // Free ones and those that were never touched.
+  std::uint32_t left() const noexcept { return free_count() + count() - touched(); }
+  // Whether more should be made: before a fast thread can use up what is left.
+  bool low() const noexcept {
+    const std::uint32_t all = count();
+    return left() < (all >= 16 ? all / 2 : 1);
+  }
 
  private:
   std::uint32_t index_of(const ChunkHeader* chunk) const noexcept;
   ChunkHeader* take_fresh() noexcept;
 
   std::byte* chunks_ = nullptr;
-  std::uint32_t count_ = 0;
+  std::atomic<std::uint32_t> count_{0};
   // Heads hold index + 1, so that 0 is empty; the free list also a counter against ABA.
   alignas(64) std::atomic<std::uint64_t> free_{0};
   std::atomic<std::uint32_t> free_count_{0};

@@ -9,10 +9,12 @@
 #include <cstdlib>
 #include <ctime>
 #include <optional>
+#include <vector>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "genscope/version.h"
+#include "trace/recorded_command.h"
 
 namespace genscope::record {
 namespace {
@@ -31,18 +33,16 @@ std::string boot_id() {
 }
 
 // The command line as a JSON array.
-std::string command_json() {
-  std::string out = "[";
+std::string own_command_json(bool keep_args) {
   auto raw = base::read_file("/proc/self/cmdline", 1 << 20);
   std::string_view rest = raw.ok() ? std::string_view(*raw) : std::string_view();
+  std::vector<std::string> words;
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('\0'), rest.size());
-    if (out.size() > 1) out += ',';
-    out += base::json_quote(rest.substr(0, end));
+    words.emplace_back(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (out.size() > (64 << 10)) break;
   }
-  return out + "]";
+  return trace::command_json(words, trace::keeps_args(keep_args));
 }
 
 // The first of the launchers' variables that is set: torchrun, Open MPI, MPICH, Slurm.
@@ -88,7 +88,7 @@ std::string to_json(const ProcessFacts& facts) {
   json.add_number("ppid", ::getppid());
   json.add_text("host", host_name());
   json.add_text("boot_id", boot_id());
-  json.add("command", command_json());
+  json.add("command", own_command_json(facts.keep_args));
   json.add_text("clock", facts.clock);
   json.add_number("ticks_per_second", facts.ticks_per_second);
   json.add_number("started_ticks", facts.started.ticks);
@@ -96,14 +96,16 @@ std::string to_json(const ProcessFacts& facts) {
   json.add_number("started_unix_ns", facts.started.realtime_ns);
   json.add_text("live", facts.live);
   json.add("keep_newest", facts.keep_newest ? "true" : "false");
-  if (const auto rank = from_environment(
-          {"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})) {
-    json.add_number("rank", *rank);
+  auto rank = from_environment({"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"});
+  auto size = from_environment({"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"});
+  // The script of an sbatch job has rank 0 in its environment, too; only what srun starts has a
+  // step. Else every task of a job array would call itself rank 0.
+  if (std::getenv("SLURM_STEP_ID") != nullptr) {
+    if (!rank) rank = from_environment({"SLURM_PROCID"});
+    if (!size) size = from_environment({"SLURM_NTASKS"});
   }
-  if (const auto size =
-          from_environment({"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"})) {
-    json.add_number("world_size", *size);
-  }
+  if (rank) json.add_number("rank", *rank);
+  if (size) json.add_number("world_size", *size);
   return json.finish();
 }
 
@@ -118,13 +120,13 @@ Result<std::string> make_run_dir(const std::string& out, std::string_view name) 
                            std::to_string(::getpid());
   for (int i = 0;; ++i) {
     const std::string path = i == 0 ? stem : stem + "-" + std::to_string(i);
-    if (::mkdir(path.c_str(), 0755) == 0) return path;
+    if (::mkdir(path.c_str(), 0777) == 0) return path;
     if (errno != EEXIST || i > 10'000)
       return base::errno_error("cannot create folder", path, errno);
   }
 }
 
-Status write_manifest(const std::string& run_dir, std::string_view name) {
+Status write_manifest(const std::string& run_dir, std::string_view name, bool keep_args) {
   const std::string path = run_dir + "/run.json";
   if (::access(path.c_str(), F_OK) == 0) return Done{};
   const std::size_t slash = run_dir.rfind('/');
@@ -134,7 +136,7 @@ Status write_manifest(const std::string& run_dir, std::string_view name) {
   json.add_text("name", name);
   json.add_number("started_unix_ns", base::realtime_ns());
   json.add_text("host", host_name());
-  json.add("command", command_json());
+  json.add("command", own_command_json(keep_args));
   json.add_text("version", GENSCOPE_VERSION_STRING);
   Result<bool> made = base::create_file(path, json.finish() + "\n");
   if (!made.ok()) return made.error();

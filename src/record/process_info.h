@@ -19,6 +19,7 @@ struct ProcessFacts {
   base::ClockSnapshot started;
   std::string live;  // the live file, relative to the trace's folder if it is in there
   bool keep_newest = false;
+  bool keep_args = false;  // the command line as it is, with what looks like a secret
 };
 std::string to_json(const ProcessFacts& facts);
 
@@ -26,6 +27,6 @@ std::string to_json(const ProcessFacts& facts);
 Result<std::string> make_run_dir(const std::string& out, std::string_view name);
 
 // Writes run.json unless the run has one.
-Status write_manifest(const std::string& run_dir, std::string_view name);
+Status write_manifest(const std::string& run_dir, std::string_view name, bool keep_args);
 
 }  // namespace genscope::record

@@ -1,23 +1,34 @@
 #include "record/recorder.h"
 
+#include <linux/futex.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/file.h"
+#include "base/guest.h"
 #include "genscope/version.h"
 #include "record/control.h"
 #include "record/drain.h"
 #include "record/names.h"
 #include "record/process_info.h"
+#include "trace/fold.h"
 
 namespace genscope::record {
 namespace {
 
 constexpr std::uint32_t kProcessLane = 0;
+// A session has room for a burst before its buffers can grow; a forked child has the least.
+constexpr std::uint32_t kSessionChunks = 64, kForkedChunks = 4;
+constexpr std::int64_t kLongestWaitNs = 20'000'000, kPatienceNs = 300'000'000;
+constexpr std::uint32_t kForkedSlots = 192;  // 16 KiB with the header
 // Faulted in before the first span; the drain thread adds more.
 constexpr std::uint32_t kFirstChunks = 4;
 
@@ -57,9 +68,11 @@ void open_chunk(ChunkHeader* chunk, std::uint32_t lane, std::uint32_t seq,
 Recorder::~Recorder() = default;
 
 Result<Recorder*> Recorder::open(const std::string& run_dir, const SessionOptions& options,
-                                 std::uint32_t first_lane) {
+                                 std::uint32_t first_lane, bool forked) {
+  const base::NoWriteSignals no_signals;
   std::unique_ptr<Recorder> r(new Recorder);
   r->run_dir_ = run_dir;
+  r->folder_ = base::absolute_path(run_dir);
   r->options_ = options;
   r->first_lane_ = first_lane;
   if (::getrandom(r->trace_id_.data(), r->trace_id_.size(), 0) < 0) {
@@ -71,7 +84,7 @@ Result<Recorder*> Recorder::open(const std::string& run_dir, const SessionOption
 
   // The first free number: a process may record several traces into one run, and a pid may
   // come back.
-  const std::string stem = run_dir + "/trace-" + std::to_string(::getpid()) + "-";
+  const std::string stem = r->folder_ + "/trace-" + std::to_string(::getpid()) + "-";
   std::string base_name;
   for (int i = 0; r->file_ == nullptr; ++i) {
     base_name = stem + std::to_string(i);
@@ -82,29 +95,48 @@ Result<Recorder*> Recorder::open(const std::string& run_dir, const SessionOption
       return file.error();
     }
   }
-  const std::string folder = live_folder(run_dir, options);
-  const std::string live_path = folder == run_dir
+  const std::string folder = base::absolute_path(live_folder(r->folder_, options));
+  const std::string live_path = folder == r->folder_
                                     ? base_name + ".live"
                                     : folder + "/genscope-" + base::hex(r->trace_id_) + ".live";
-  auto live = make_live_buffer(live_path, options.buffer_bytes);
-  if (!live.ok()) {
-    ::unlink(r->file_->path().c_str());
-    return live.error();
+  // From here on nothing may be left behind, whatever fails.
+  try {
+    LiveSize size{options.buffer_bytes, kSessionChunks, trace::kLaneSlots};
+    if (forked) size = {options.buffer_bytes, kForkedChunks, kForkedSlots};
+    auto live = make_live_buffer(live_path, size);
+    if (!live.ok()) {
+      ::unlink(r->file_->path().c_str());
+      return live.error();
+    }
+    r->live_ = std::move(*live);
+    r->write_first_frames();
+  } catch (...) {
+    r->abandon();
+    throw;
   }
-  r->live_ = *live;
-  r->live_.header()->trace_id = r->trace_id_;
-  r->live_.header()->pid = static_cast<std::uint32_t>(::getpid());
-  r->pool_.init(r->live_.chunks(), r->live_.chunk_count, r->live_.header()->chunks_touched);
-  r->pool_.prefault(kFirstChunks);
-  r->spare_.store(r->pool_.pop());
+  return r.release();
+}
 
-  r->started_ = base::take_snapshot(r->use_cpu_ticks_);
-  const std::string json = r->process_json(0);
+void Recorder::write_first_frames() {
+  trace::LiveHeader& header = *live_.header();
+  header.trace_id = trace_id_;
+  header.pid = static_cast<std::uint32_t>(::getpid());
+  const std::string& path = file_->path();
+  if (path.size() < header.trace_path.size()) {
+    std::memcpy(header.trace_path.data(), path.data(), path.size());
+  }
+  slot_count_.store(live_.slot_count);
+  may_grow_.store(live_.chunk_count < live_.max_chunks);
+  patience_ns_.store(kPatienceNs);
+  pool_.init(live_.chunks(), live_.chunk_count, header.chunks_touched);
+  pool_.prefault(kFirstChunks);
+  spare_.store(pool_.pop());
+  started_ = base::take_snapshot(use_cpu_ticks_);
+  const std::string json = process_json(0);
   trace::FrameHeader process;
   process.type = trace::FrameType::process;
-  r->file_->append(process, std::as_bytes(std::span(json)));
-  r->drain_ = std::make_unique<Drain>(*r);
-  return r.release();
+  file_->append(process, std::as_bytes(std::span(json)));
+  drain_ = std::make_unique<Drain>(*this);
 }
 
 Status Recorder::start() {
@@ -113,13 +145,75 @@ Status Recorder::start() {
     return base::errno_error("cannot write", file_->path(), error);
   }
   put(started_);
-  drain_->start();
+  if (const int error = drain_->start(); error != 0) {
+    return Error{ErrorCode::io, std::string("cannot start a thread, or open its files: ") +
+                                    base::error_text(error)};
+  }
   return Done{};
 }
 
 void Recorder::abandon() noexcept {
-  ::unlink(file_->path().c_str());
+  if (file_) {
+    file_->close();
+    ::unlink(file_->path().c_str());
+  }
+  if (live_.base == nullptr) return;
   ::unlink(live_.path.c_str());
+  retire(live_);
+}
+
+void Recorder::fold_children(std::int64_t until_ns) {
+  constexpr std::uint64_t kLargest = 16 << 20;  // of a trace that is read for it
+  const std::string place = live_.path.substr(0, live_.path.rfind('/'));
+  trace::fold_quickly(place, folder_, kLargest, until_ns);
+}
+
+void Recorder::hurry() noexcept { drain_->hurry(); }
+
+void Recorder::grown(bool more_to_come) noexcept {
+  may_grow_.store(more_to_come, std::memory_order_relaxed);
+  growths_.fetch_add(1, std::memory_order_release);
+  ::syscall(SYS_futex, &growths_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+// A burst has used up the chunks faster than the drain thread could make more. To wait for a moment
+// is better than to lose spans; but only so long, and in all of a process's life not much longer.
+ChunkHeader* Recorder::wait_for_growth() noexcept {
+  const std::int64_t began = base::monotonic_ns();
+  ChunkHeader* chunk = nullptr;
+  std::int64_t waited = 0;
+  while (chunk == nullptr) {
+    const std::uint32_t seen = growths_.load(std::memory_order_acquire);
+    chunk = pool_.pop();
+    const std::int64_t left =
+        std::min(kLongestWaitNs, patience_ns_.load(std::memory_order_relaxed)) - waited;
+    if (chunk != nullptr || left <= 0 || !may_grow_.load(std::memory_order_relaxed)) break;
+    const timespec pause{0, static_cast<long>(left)};
+    ::syscall(SYS_futex, &growths_, FUTEX_WAIT_PRIVATE, seen, &pause, nullptr, 0);
+    waited = base::monotonic_ns() - began;
+  }
+  patience_ns_.fetch_sub(waited, std::memory_order_relaxed);
+  return chunk;
+}
+
+void Recorder::stop(std::string_view reason) noexcept {
+  note_stop(live_, reason);
+  stopped_.store(true);
+}
+
+void Recorder::add_losses(std::uint64_t spans, std::uint64_t records) noexcept {
+  trace::LiveHeader& header = *live_.header();
+  std::atomic_ref(header.lost_spans).fetch_add(spans, std::memory_order_relaxed);
+  std::atomic_ref(header.lost_records).fetch_add(records, std::memory_order_relaxed);
+}
+
+void Recorder::put_losses() noexcept {
+  if (drain_->incomplete()) return;
+  trace::LiveHeader& header = *live_.header();
+  const std::uint64_t spans = std::atomic_ref(header.lost_spans).exchange(0);
+  const std::uint64_t records = std::atomic_ref(header.lost_records).exchange(0);
+  if (spans + records == 0) return;
+  if (!put(trace::LossMeta{0, spans, records, 0, 0})) add_losses(spans, records);
 }
 
 void Recorder::append_definitions() {
@@ -170,7 +264,11 @@ bool Recorder::put(const trace::Meta& meta) noexcept {
   const std::lock_guard lock(process_mutex_);
   if (options_.when_full == WhenFull::keep_newest) {
     if (const auto* t = std::get_if<trace::ThreadMeta>(&meta)) {
-      threads_.push_back({t->lane, t->tid, std::string(t->name)});
+      try {
+        threads_.push_back({t->lane, t->tid, std::string(t->name)});
+      } catch (...) {
+        // A later segment will not know its name.
+      }
     }
   }
   const bool room = process_chunk_ != nullptr &&
@@ -195,7 +293,6 @@ void Recorder::close() noexcept {
   put_clock();
   drain_->stop();
   if (!drain_->incomplete()) ::unlink(live_.path.c_str());
-  file_->close();
 }
 
 std::string Recorder::process_json(std::uint32_t segment) const {
@@ -205,10 +302,10 @@ std::string Recorder::process_json(std::uint32_t segment) const {
   facts.clock = use_cpu_ticks_ ? "tsc" : "monotonic";
   facts.ticks_per_second = ticks_per_second_;
   facts.started = started_;
-  facts.live = live_.path.substr(0, run_dir_.size() + 1) == run_dir_ + "/"
-                   ? live_.path.substr(run_dir_.size() + 1)
-                   : live_.path;
+  facts.live =
+      live_.path.starts_with(folder_ + "/") ? live_.path.substr(folder_.size() + 1) : live_.path;
   facts.keep_newest = options_.when_full == WhenFull::keep_newest && options_.max_trace_bytes != 0;
+  facts.keep_args = options_.keep_args;
   return to_json(facts);
 }
 

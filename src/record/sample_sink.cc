@@ -23,23 +23,32 @@ constexpr std::size_t kMaxIdBytes = 160;    // of an entity, so that counter nam
 constexpr std::size_t kMaxProcesses = 512;  // whose last figures are remembered
 constexpr std::int64_t kRepeatNs = 30'000'000'000;
 
+// What a probe says when there is no memory to remember it is left out.
 class RecordingSink final : public SampleSink {
  public:
   void add_entity(std::uint32_t entity, const Entity& what) noexcept override {
-    if (entities_.size() <= entity) entities_.resize(entity + 1);
-    entities_[entity] = what;
-    entities_[entity].id = base::cut_utf8(what.id, kMaxIdBytes);
+    try {
+      if (entities_.size() <= entity) entities_.resize(entity + 1);
+      entities_[entity] = what;
+      entities_[entity].id = base::cut_utf8(what.id, kMaxIdBytes);
+    } catch (...) {
+      return;
+    }
     define(entities_[entity]);
   }
 
   void add_series(std::uint32_t series, std::uint32_t entity, const Metric& metric,
                   std::string_view source) noexcept override {
     if (entity >= entities_.size()) return;
-    if (series_.size() <= series) series_.resize(series + 1);
-    Series& row = series_[series];
-    row.counter = entities_[entity].id + "/" + std::string(metric.id);
-    row.source = source;
-    define(row);
+    try {
+      if (series_.size() <= series) series_.resize(series + 1);
+      Series& row = series_[series];
+      row.counter = entities_[entity].id + "/" + std::string(metric.id);
+      row.source = source;
+    } catch (...) {
+      return;
+    }
+    define(series_[series]);
   }
 
   void add_reading(std::uint32_t series, const Reading& reading) noexcept override {
@@ -90,7 +99,11 @@ class RecordingSink final : public SampleSink {
   static void define(const Entity& what) noexcept {
     // The facts as one text, so that their number does not matter: "key=value" lines.
     std::string facts;
-    for (const auto& [key, value] : what.facts) facts += key + "=" + value + "\n";
+    try {
+      for (const auto& [key, value] : what.facts) facts += key + "=" + value + "\n";
+    } catch (...) {
+      facts.clear();
+    }
     event("genscope.entity", {{"id", what.id},
                               {"kind", genscope::name(what.kind)},
                               {"name", what.name},

@@ -20,6 +20,7 @@ SessionOptions session_options(const Config& config) {
   options.gpu_temperature = config.monitor_gpu_temperature;
   options.gpu_power = config.monitor_gpu_power;
   options.skip = skipped_spans(config);
+  options.keep_args = config.keep_args;
   return options;
 }
 
@@ -58,17 +59,25 @@ Session::Session(std::string_view name, const SessionOptions& options) noexcept 
 
 Session::Session(std::string_view name, const Config& config) noexcept {
   if (!config.enabled) return;
-  open(name, session_options(config));
+  try {
+    open(name, session_options(config));
+  } catch (...) {
+    record::Control::instance().fail(record::Reason("there is no memory to begin with"));
+    return;
+  }
   for (const auto& [key, value] : config.session_tags) handle_.arg(key, value);
 }
 
 void Session::open(std::string_view name, const SessionOptions& options) noexcept {
-  const record::Control::Opened opened = record::Control::instance().open_session(name, options);
+  record::Control::Opened opened = record::Control::instance().open_session(name, options);
   open_ = true;
-  run_dir_ = opened.run_dir;
+  run_dir_ = std::move(opened.run_dir);
   if (options.span) handle_ = begin(SpanKind::session, name);
-  if (opened.active && !options.probes.empty() && !sampled_already()) {
+  if (!opened.active || options.probes.empty() || sampled_already()) return;
+  try {
     sampling_ = start_probes(options);
+  } catch (...) {
+    event("genscope.probe_refused", {{"entity", "genscope"}, {"detail", "there is no memory"}});
   }
 }
 
@@ -90,7 +99,13 @@ bool Session::active() const noexcept {
 
 std::string Session::error() const { return record::Control::instance().error(); }
 
-std::string Session::run_dir() const { return run_dir_; }
+std::string Session::run_dir() const {
+  try {
+    return run_dir_;
+  } catch (...) {
+    return {};
+  }
+}
 
 }  // namespace on
 }  // namespace genscope

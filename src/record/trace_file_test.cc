@@ -1,7 +1,7 @@
 #include "record/trace_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "base/file.h"
 #include "testing/temp_dir.h"
 
 namespace genscope::record {
@@ -123,12 +124,12 @@ TEST(TraceFile, NoticesThatItWasRemoved) {
   EXPECT_TRUE(file->removed());
 }
 
-// In a child, since the limit holds for the whole process and its hard part cannot be raised.
+// In a child, since the limit holds for the whole process and its hard part cannot be raised. Its
+// signal is not ignored: none may come.
 TEST(TraceFile, AFailedWriteLeavesWholeFrames) {
   const TempDir dir;
   const pid_t child = ::fork();
   if (child == 0) {
-    ::signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{100'000, 100'000};
     if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(9);
     auto file = TraceFile::create(dir / "t.gst", {});
@@ -146,6 +147,50 @@ TEST(TraceFile, AFailedWriteLeavesWholeFrames) {
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
   EXPECT_EQ(frames_in(dir / "t.gst"), 9u);
+}
+
+TEST(TraceFile, WhatTheProgramOpenedUnderOurNumberStaysAsItIs) {
+  const TempDir dir;
+  auto file = TraceFile::create(dir / "t.gst", {});
+  ASSERT_TRUE(file.ok());
+  file->append({}, payload(100));
+  ASSERT_EQ(file->write(), 0);
+  const base::FileId trace = [&] {
+    const int fd = ::open((dir / "t.gst").c_str(), O_RDONLY);
+    const base::FileId id = base::file_id(fd);
+    ::close(fd);
+    return id;
+  }();
+  // The program closes our descriptor and gets its number for a file of its own.
+  int number = 3;
+  while (!(base::file_id(number) == trace)) ASSERT_LT(++number, 1024);
+  ::close(number);
+  const int mine = ::open((dir / "user.bin").c_str(), O_RDWR | O_CREAT, 0600);
+  ASSERT_EQ(::dup2(mine, number), number);
+  file->append({}, payload(100));
+  EXPECT_EQ(file->write(), 0) << "the trace is opened again by its path";
+  EXPECT_EQ(std::filesystem::file_size(dir / "user.bin"), 0u);
+  EXPECT_EQ(frames_in(dir / "t.gst"), 2u);
+  file->close();
+  EXPECT_FALSE(base::file_id(number) == trace);
+  EXPECT_TRUE(base::file_id(number).known) << "the program's descriptor is still open";
+  ::close(number);
+  ::close(mine);
+}
+
+TEST(TraceFile, AnotherFileOfItsNameIsNotTouched) {
+  const TempDir dir;
+  auto file = TraceFile::create(dir / "t.gst", {});
+  ASSERT_TRUE(file.ok());
+  file->append({}, payload(10));
+  ASSERT_EQ(file->write(), 0);
+  file->forget_descriptor();
+  std::filesystem::rename(dir / "t.gst", dir / "moved.gst");
+  ::close(::open((dir / "t.gst").c_str(), O_WRONLY | O_CREAT, 0600));
+  file->append({}, payload(10));
+  EXPECT_EQ(file->write(), ESTALE);
+  EXPECT_EQ(std::filesystem::file_size(dir / "t.gst"), 0u);
+  EXPECT_TRUE(file->removed());
 }
 
 }  // namespace

@@ -15,8 +15,7 @@ namespace {
 
 namespace rep = report;
 
-constexpr std::size_t kNarrowest = 40;
-constexpr std::size_t kLabel = 14;  // the indent and the label before a text
+constexpr std::size_t kAdviceLabel = 14;  // the indent and the label before a text
 constexpr std::size_t kMaxValue = 40;
 
 const char* style_of(Severity severity) {
@@ -37,7 +36,7 @@ class AdviceText {
  public:
   AdviceText(const Advice& advice, const AdviceTextOptions& options, bool brief)
       : advice_(advice),
-        width_(std::max(kNarrowest, static_cast<std::size_t>(std::max(options.width, 0)))),
+        width_(rep::text_width(options.width)),
         color_(options.color),
         all_(options.all),
         brief_(brief) {}
@@ -61,12 +60,12 @@ class AdviceText {
   // A label and a text that is broken into lines beside it.
   void field(std::string_view label, std::string_view text) {
     if (text.empty()) return;
-    std::string lines = rep::wrap(rep::printable(text), width_ - kLabel);
+    std::string lines = rep::wrap(rep::printable(text), width_ - kAdviceLabel);
     for (std::size_t at = 0; (at = lines.find('\n', at)) != std::string::npos;) {
-      lines.insert(at + 1, kLabel - 2, ' ');  // wrap() indents by two
-      at += kLabel;
+      lines.insert(at + 1, kAdviceLabel - 2, ' ');  // wrap() indents by two
+      at += kAdviceLabel;
     }
-    out_ += fmt::format("  {:<{}}{}\n", label, kLabel - 2, lines);
+    out_ += fmt::format("  {:<{}}{}\n", label, kAdviceLabel - 2, lines);
   }
 
   void finding(const Finding& found) {

@@ -14,7 +14,7 @@ std::string findings_text(const Advice& advice, std::size_t width, bool color, b
 
 // The range of the gain and what was seen elsewhere, in a phrase; "" if neither is known.
 std::string gain_text(const Rule& rule);
-// "step.first = 9.8x, step.cv = 2%"; printable.
+// "steps.first_ratio = 9.8x, steps.steady_cv = 2%"; printable.
 std::string evidence_text(const Finding& finding);
 
 }  // namespace genscope::report

@@ -15,37 +15,34 @@ namespace {
 
 namespace rep = report;
 
-constexpr std::size_t kNarrowest = 40;
-constexpr std::size_t kLabel = 11;      // the indent and the label before a text
-constexpr std::size_t kSentences = 20;  // of one sort
-constexpr std::size_t kVictims = 4;
-constexpr std::size_t kClocks = 8;
-constexpr std::size_t kStages = 30;
-constexpr std::size_t kRanks = 64;
+constexpr std::size_t kTroubleLabel = 11;  // the indent and the label before a text
+constexpr std::size_t kTroubleLines = 20;  // of one sort
+constexpr std::size_t kVictimLines = 4;
+constexpr std::size_t kClockLines = 8;
+constexpr std::size_t kStageRows = 30;
+constexpr std::size_t kRankRows = 64;
 
 class AggregateText {
  public:
   AggregateText(const Aggregate& aggregate, const AggregateTextOptions& options)
-      : a_(aggregate),
-        width_(std::max(kNarrowest, static_cast<std::size_t>(std::max(options.width, 0)))),
-        color_(options.color) {}
+      : a_(aggregate), width_(rep::text_width(options.width)), color_(options.color) {}
 
   std::string make() {
     out_ = bold(rep::aggregate_title(a_)) + "\n";
-    for (const auto& [label, text] : rep::aggregate_troubles(a_, kSentences)) field(label, text);
-    table("Stages, time of each rank", rep::stage_rows(a_, kStages));
+    for (const auto& [label, text] : rep::aggregate_troubles(a_, kTroubleLines)) field(label, text);
+    table("Stages, time of each rank", rep::stage_rows(a_, kStageRows));
     table("Figures", rep::figure_rows(a_));
     if (const std::string method = rep::median_method(a_); !method.empty()) {
       field("medians", method);
     }
     if (a_.ranks > 0) {
       heading("Stragglers");
-      for (const auto& [role, text] : rep::straggler_lines(a_, kVictims)) field(role, text);
+      for (const auto& [role, text] : rep::straggler_lines(a_, kVictimLines)) field(role, text);
     }
-    const std::vector<std::string> clocks = rep::clock_lines(a_, kClocks);
+    const std::vector<std::string> clocks = rep::clock_lines(a_, kClockLines);
     if (!clocks.empty()) heading("Clocks");
     for (const std::string& line : clocks) out_ += "  " + rep::wrap(line, width_ - 2) + "\n";
-    table("Ranks", rep::rank_rows(a_, kRanks));
+    table("Ranks", rep::rank_rows(a_, kRankRows));
     return std::move(out_);
   }
 
@@ -63,11 +60,12 @@ class AggregateText {
 
   // A label and a text that is broken into lines beside it.
   void field(const std::string& label, const std::string& text) {
-    std::string lines = rep::wrap(text, width_ - kLabel);
-    for (std::size_t at = 0; (at = lines.find('\n', at)) != std::string::npos; at += kLabel) {
-      lines.insert(at + 1, kLabel - 2, ' ');  // wrap() indents by two
+    std::string lines = rep::wrap(text, width_ - kTroubleLabel);
+    for (std::size_t at = 0; (at = lines.find('\n', at)) != std::string::npos;
+         at += kTroubleLabel) {
+      lines.insert(at + 1, kTroubleLabel - 2, ' ');  // wrap() indents by two
     }
-    out_ += fmt::format("  {:<{}}{}\n", label, kLabel - 2, lines);
+    out_ += fmt::format("  {:<{}}{}\n", label, kTroubleLabel - 2, lines);
   }
 
   const Aggregate& a_;

@@ -1,4 +1,4 @@
-// `genscope.compare/1`. Every key is described in docs/compare.md and docs/compare.schema.json; a
+// `genscope.compare/2`. Every key is described in docs/compare.md and docs/compare.schema.json; a
 // change here is a change there.
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,9 +15,63 @@ namespace {
 using report::Json;
 using report::or_null;
 
-Json run_json(const ComparedRun& run) {
-  const auto text = [](const std::string& t) { return t.empty() ? Json(nullptr) : Json(t); };
-  return {{"name", text(run.name)}, {"id", text(run.id)}, {"path", text(run.path)}};
+Json side_json(const std::vector<ComparedRun>& runs) {
+  Json out = Json::array();
+  for (const ComparedRun& run : runs) {
+    out.push_back({{"name", report::text_or_null(run.name)},
+                   {"id", report::text_or_null(run.id)},
+                   {"path", report::text_or_null(run.path)},
+                   {"total_ns", or_null(run.total_ns)}});
+  }
+  return {{"runs", std::move(out)}};
+}
+
+Json interval_json(const std::optional<stats::Interval>& interval) {
+  if (!interval) return nullptr;
+  return {{"low", interval->low}, {"high", interval->high}, {"confidence", interval->confidence}};
+}
+
+Json part_json(const PartChange& part) {
+  Json out = {{"name", part.name},
+              {"before", part.before},
+              {"after", part.after},
+              {"difference", part.difference},
+              {"interval", interval_json(part.interval)},
+              {"share", or_null(part.share)},
+              {"of", Json::array()}};
+  for (const PartChange& of : part.of) out["of"].push_back(part_json(of));
+  return out;
+}
+
+Json attribution_json(const std::optional<Attribution>& attribution) {
+  if (!attribution) return nullptr;
+  Json parts = Json::array();
+  for (const PartChange& part : attribution->parts) parts.push_back(part_json(part));
+  return {{"total", part_json(attribution->total)},
+          {"parts", std::move(parts)},
+          {"notes", attribution->notes}};
+}
+
+// What the verdict of the total rests on.
+Json total_json(const Comparison& comparison) {
+  const Judgement& j = comparison.judgement;
+  return {{"figure", comparison.total},
+          {"before_ns", or_null(j.before)},
+          {"after_ns", or_null(j.after)},
+          {"before_runs", j.before_n},
+          {"after_runs", j.after_n},
+          {"ratio", or_null(j.ratio)},
+          {"interval", interval_json(j.interval)},
+          {"method", name(j.method)},
+          {"floor", j.floor},
+          {"mde", or_null(j.mde)},
+          {"p_value", or_null(j.p_value)},
+          {"runs_needed", or_null(j.runs_needed)},
+          {"own_time_ratio", or_null(j.own_time_ratio)},
+          {"cpu_explains", or_null(j.cpu_explains)},
+          {"paired", j.pairs > 0},
+          {"interleaved", comparison.interleaved},
+          {"reason", j.reason}};
 }
 
 Json differences_json(const std::vector<Difference>& list) {
@@ -34,23 +88,32 @@ Json differences_json(const std::vector<Difference>& list) {
 Json rows_json(const Comparison& comparison) {
   Json out = Json::array();
   for (const ChangeRow& row : comparison.rows) {
-    out.push_back({{"name", row.name},
-                   {"kind", row.kind},
-                   {"unit", row.unit},
-                   {"before", or_null(row.before)},
-                   {"after", or_null(row.after)},
-                   {"before_count", row.before_count},
-                   {"after_count", row.after_count},
-                   {"percent", or_null(row.percent)},
-                   {"factor", or_null(row.factor)},
-                   {"factor_low", or_null(row.factor_low)},
-                   {"factor_high", or_null(row.factor_high)},
-                   {"change", name(row.change)}});
+    out.push_back(
+        {{"name", row.name},
+         {"kind", row.kind},
+         {"unit", row.unit},
+         {"before", or_null(row.before)},
+         {"after", or_null(row.after)},
+         {"before_runs", row.before_runs},
+         {"after_runs", row.after_runs},
+         {"before_count", row.before_count},
+         {"after_count", row.after_count},
+         {"percent", or_null(row.percent)},
+         {"factor", or_null(row.factor)},
+         {"factor_low", or_null(row.factor_low)},
+         {"factor_high", or_null(row.factor_high)},
+         {"interval_over",
+          row.interval_over == IntervalOver::none ? Json(nullptr) : Json(name(row.interval_over))},
+         {"verdict", row_verdict(row)},
+         {"reason", row.judgement.reason},
+         {"mde", or_null(row.judgement.mde)},
+         {"p_value", or_null(row.judgement.p_value)},
+         {"p_adjusted", or_null(row.judgement.p_adjusted)}});
   }
   return out;
 }
 
-// Document 000's names.
+// The names of generation monitors.
 Json before_after_json(const BeforeAfter& b) {
   Json score_change = nullptr;
   if (b.before_score && b.after_score) score_change = *b.after_score - *b.before_score;
@@ -76,31 +139,46 @@ Json before_after_json(const BeforeAfter& b) {
             {"improvement_factor", or_null(b.improvement_factor)},
             {"meets_target_now", or_null(b.meets_target_now)},
             {"significant_improvement", or_null(b.significant_improvement)}}},
-          {"note", "one run each: these are figures, `verdict` is the judgement"}};
+          {"note", "these are figures, medians of the runs; `verdict` is the judgement"}};
 }
 
 // The reason for whatever may be null, where something is.
 Json absent_json(const Comparison& comparison, bool compared) {
   Json out = Json::object();
   if (!compared) {
-    out["before_after"] = out["verdict"] = "the two cannot be compared; --force compares them";
+    out["before_after"] = out["total"] = out["attribution"] =
+        "the two cannot be compared; --force compares them";
     return out;
   }
   for (const ChangeRow& row : comparison.rows) {
     if (!row.before)
       out["rows.before"] =
-          "null where the first run has no finished span of it, or no probe that tells it";
+          "null where the first side has no finished span of it, or no probe that tells it";
     if (!row.after)
       out["rows.after"] =
-          "null where the second run has no finished span of it, or no probe that tells it";
+          "null where the second side has no finished span of it, or no probe that tells it";
     if (!row.factor) {
-      out["rows.factor"] = "null, as is percent, where a run has no value, or a value of 0";
+      out["rows.factor"] = "null, as is percent, where a side has no value, or a value of 0";
     }
     if (!row.factor_low) {
       out["rows.factor_low"] =
-          "null, as is factor_high, where the spans are too few for 95 %: 4 against 4 are needed";
+          "null, as is factor_high, where runs, or of one run each its spans, are too few for 95 %";
+    }
+    if (!row.judgement.mde) {
+      out["rows.mde"] = "null, as are the p-values, without an interval over runs";
     }
   }
+  const Judgement& total = comparison.judgement;
+  if (!total.interval) out["total.interval"] = "null, as are mde and p_value: " + total.reason;
+  if (!total.runs_needed) out["total.runs_needed"] = "only of an inconclusive verdict";
+  if (!total.own_time_ratio) {
+    out["total.own_time_ratio"] =
+        "a run does not say how long it waited for a CPU, or the runs are too few";
+  }
+  if (!total.cpu_explains) {
+    out["total.cpu_explains"] = "only of one run each whose CPU time is known";
+  }
+  if (!comparison.attribution) out["attribution"] = "no stages, or runs without a total time";
   const BeforeAfter& figures = comparison.before_after;
   if (!figures.total_time_percent) {
     out["before_after.improvement.total_time_percent"] = "a run has no generation that finished";
@@ -124,9 +202,9 @@ void compare_json(const Comparison& comparison, const Sink& sink) {
   constexpr int kIndent = 2;
   const bool compared = comparison.incomparable.empty() || comparison.forced;
   Json out;
-  out["schema"] = "genscope.compare/1";
-  out["before"] = run_json(comparison.before);
-  out["after"] = run_json(comparison.after);
+  out["schema"] = "genscope.compare/2";
+  out["before"] = side_json(comparison.before);
+  out["after"] = side_json(comparison.after);
   out["environment"] = differences_json(comparison.environment);
   out["env_changes"] = comparison.env_changes;
   out["workload"] = differences_json(comparison.workload);
@@ -138,8 +216,10 @@ void compare_json(const Comparison& comparison, const Sink& sink) {
   out["noise_floor"] = comparison.noise_floor;
   out["rows"] = rows_json(comparison);
   out["rows_left_out"] = comparison.rows_left_out;
-  out["verdict"] = compared ? Json(name(comparison.verdict)) : Json(nullptr);
-  out["reason"] = comparison.reason;
+  out["verdict"] = name(comparison.judgement.verdict);
+  out["headline"] = comparison.headline;
+  out["total"] = compared ? total_json(comparison) : Json(nullptr);
+  out["attribution"] = attribution_json(comparison.attribution);
   out["before_after"] = compared ? before_after_json(comparison.before_after) : Json(nullptr);
   out["absent"] = absent_json(comparison, compared);
   // Names are any bytes: what is not UTF-8 becomes U+FFFD.

@@ -18,7 +18,9 @@ constexpr std::size_t kLongestValue = 80;
 
 std::string safe(const std::string& text) { return rep::markdown_text(rep::printable(text)); }
 
-std::string title_of(const ComparedRun& run) {
+std::string title_of(const std::vector<ComparedRun>& runs) {
+  if (runs.size() != 1) return safe(rep::side_text(runs));
+  const ComparedRun& run = runs.front();
   for (const std::string* text : {&run.path, &run.name, &run.id}) {
     if (!text->empty()) return safe(*text);
   }
@@ -46,6 +48,15 @@ void add_changes(const Comparison& comparison, std::string& out) {
     out += fmt::format("\n{} with less time not shown\n",
                        rep::counted(more + comparison.rows_left_out, "row", "rows"));
   }
+  const std::string covered = rep::interval_sentence(comparison);
+  if (!covered.empty()) out += "\n" + covered + "\n";
+}
+
+void add_attribution(const Comparison& comparison, std::string& out) {
+  const rep::Table table = rep::attribution_table(comparison);
+  if (table.empty()) return;
+  out += "\n### Where the difference is\n\n" + table.markdown();
+  add_list(comparison.attribution->notes, out);
 }
 
 }  // namespace
@@ -66,13 +77,15 @@ void compare_markdown(const Comparison& comparison, const Sink& sink) {
     add_list(comparison.incomparable, out);
   }
   add_changes(comparison, out);
+  add_attribution(comparison, out);
   if (const std::string target = rep::target_sentence(comparison.before_after); !target.empty()) {
     out += "\n" + safe(target) + "\n";
   }
   add_list(comparison.notes, out);
   if (!refused) {
-    out += fmt::format("\n**Verdict: {}.** {}\n", rep::verdict_of_both(comparison.verdict),
-                       safe(comparison.reason));
+    const rep::Headline headline = rep::headline_of(comparison);
+    out += fmt::format("\n**{}** {}\n", rep::markdown_text(headline.verdict),
+                       rep::markdown_text(headline.reason));
   }
   sink(out);
 }

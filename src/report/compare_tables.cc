@@ -75,6 +75,38 @@ std::string factor_text(const std::optional<double>& value) {
   return value ? fmt::format("{:.3g}x", *value) : kUnknown;
 }
 
+bool is_judged(const ChangeRow& row) {
+  return row.presence == Presence::both && row.before && row.after;
+}
+
+// Without the rounding errors of sums: what is below half a nanosecond is 0.
+double whole_ns(double seconds) {
+  const double ns = seconds * 1e9;
+  return std::abs(ns) < 0.5 ? 0 : ns;
+}
+
+std::string signed_seconds(double seconds) {
+  const double ns = whole_ns(seconds);
+  return (ns < 0 ? "-" : "+") + duration(std::abs(ns), true);
+}
+
+std::vector<std::string> part_cells(const PartChange& part, const char* indent, bool counts) {
+  const auto value = [&](double v) { return counts ? number(v) : duration(whole_ns(v), true); };
+  std::string interval = kUnknown;
+  if (part.interval) {
+    interval = signed_seconds(part.interval->low) + " to " + signed_seconds(part.interval->high);
+  }
+  // Adding 0 makes 0 of -0.
+  const std::string share =
+      part.share ? fmt::format("{:.0f}%", std::round(*part.share * 100) + 0.0) : kUnknown;
+  return {indent + printable(part.name),
+          value(part.before),
+          value(part.after),
+          signed_seconds(part.difference),
+          share,
+          std::move(interval)};
+}
+
 std::string interval_text(const ChangeRow& row) {
   if (!row.factor_low || !row.factor_high) return kUnknown;
   return fmt::format("{:.3g} to {:.3g}", *row.factor_low, *row.factor_high);
@@ -97,6 +129,7 @@ Table difference_table(const std::vector<Difference>& differences, std::size_t l
 }
 
 Table change_table(const Comparison& comparison) {
+  const bool single = one_run_each(comparison);
   Table table({{"name", true},
                {"kind", true, 3},
                {"count", false, 2},
@@ -104,29 +137,77 @@ Table change_table(const Comparison& comparison) {
                {"after"},
                {"change"},
                {"factor", false, 1},
-               {"95 %", false, 4},
-               {"verdict", true}});
+               {single ? "95 % of spans" : "95 %", false, 4},
+               {single ? "" : "verdict", true}});
   const std::size_t shown = std::min(comparison.rows.size(), kMostChangeRows);
   for (std::size_t i = 0; i < shown; ++i) {
     const ChangeRow& row = comparison.rows[i];
     table.add({printable(row.name), printable(row.kind), count_text(row),
                value_text(row.before, row.unit), value_text(row.after, row.unit),
                percent_text(row.percent), factor_text(row.factor), interval_text(row),
-               verdict_word(row)});
+               single && is_judged(row) ? "" : verdict_word(row)});
   }
   return table;
 }
 
-std::string verdict_word(const ChangeRow& row) {
-  if (row.change != Change::inconclusive) return std::string(name(row.change));
-  if (!row.before || !row.after) return "not measured";
-  if (row.factor_low) return "inconclusive";
-  return row.before_count == 1 && row.after_count == 1 ? "one pair" : "too few";
+Table attribution_table(const Comparison& comparison) {
+  Table table({{"part", true},
+               {"before"},
+               {"after"},
+               {"difference"},
+               {"share", false, 1},
+               {"95 %", false, 2}});
+  if (!comparison.attribution) return table;
+  const Attribution& all = *comparison.attribution;
+  for (const PartChange& part : all.parts) {
+    table.add(part_cells(part, "", false));
+    for (const PartChange& of : part.of) {
+      table.add(part_cells(of, "  ", of.name == "steps"));
+    }
+  }
+  table.add(part_cells(all.total, "", false));
+  return table;
 }
 
-std::string verdict_of_both(Change verdict) {
-  const std::string word(name(verdict));
-  return verdict == Change::inconclusive ? word : word + " in these two runs";
+std::string verdict_word(const ChangeRow& row) {
+  const std::string_view word = row_verdict(row);
+  if (word == name(Verdict::insufficient)) return "too few runs";
+  std::string text(word);
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
+}
+
+bool one_run_each(const Comparison& comparison) noexcept {
+  return comparison.before.size() == 1 && comparison.after.size() == 1;
+}
+
+std::string interval_sentence(const Comparison& comparison) {
+  for (const ChangeRow& row : comparison.rows) {
+    if (row.interval_over != IntervalOver::spans) continue;
+    return "The intervals cover the spans of these two runs, not other runs.";
+  }
+  return "";
+}
+
+std::string side_text(const std::vector<ComparedRun>& runs) {
+  if (runs.size() == 1) {
+    const ComparedRun& run = runs.front();
+    std::string text = printable(run.name.empty() ? run.id : run.name);
+    if (!run.path.empty()) text += (text.empty() ? "" : "  ") + printable(run.path);
+    return text;
+  }
+  std::string text = counted(runs.size(), "run", "runs");
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    text += (i == 0 ? ": " : ", ") + printable(runs[i].path.empty() ? runs[i].id : runs[i].path);
+  }
+  return text;
+}
+
+Headline headline_of(const Comparison& comparison) {
+  const std::string text = printable(comparison.headline);
+  const std::size_t end = text.find(". ");
+  if (end == std::string::npos) return {text, ""};
+  return {text.substr(0, end + 1), text.substr(end + 2)};
 }
 
 std::string drift_sentence(const Comparison& comparison) {

@@ -40,9 +40,8 @@ TEST(CompareText, FitsItsWidthAndKeepsControlsOut) {
 
 TEST(CompareText, ColoursAreAsked) {
   const Comparison comparison = testing::sample_comparison();
-  EXPECT_THAT(text_of(comparison, {.color = true}),
-              HasSubstr("\x1b[1;32mVerdict: faster in these two runs\x1b[0m"));
-  EXPECT_THAT(text_of(comparison), HasSubstr("\nVerdict: faster in these two runs\n"));
+  EXPECT_THAT(text_of(comparison, {.color = true}), HasSubstr("\x1b[1;32mImproved.\x1b[0m"));
+  EXPECT_THAT(text_of(comparison), HasSubstr("\nImproved.\n"));
 }
 
 TEST(CompareText, UnitsAreReadable) {
@@ -68,14 +67,39 @@ TEST(CompareTables, AVerdictInAWord) {
   ChangeRow row;
   EXPECT_EQ(report::verdict_word(row), "not measured");
   row.before = row.after = 1;
-  row.before_count = row.after_count = 1;
-  EXPECT_EQ(report::verdict_word(row), "one pair");
-  row.after_count = 2;
-  EXPECT_EQ(report::verdict_word(row), "too few");
-  row.factor_low = 0.5;
+  EXPECT_EQ(report::verdict_word(row), "too few runs");
+  row.judgement.verdict = Verdict::slower_machine;
+  EXPECT_EQ(report::verdict_word(row), "slower machine");
+  row.judgement.verdict = Verdict::inconclusive;
   EXPECT_EQ(report::verdict_word(row), "inconclusive");
-  row.change = Change::slower;
-  EXPECT_EQ(report::verdict_word(row), "slower");
+  row.presence = Presence::appeared;
+  EXPECT_EQ(report::verdict_word(row), "appeared");
+}
+
+TEST(CompareText, OneRunEachHasNoVerdictInAnyRow) {
+  Comparison comparison = testing::sample_comparison();
+  comparison.before.resize(1);
+  comparison.after.resize(1);
+  comparison.headline = "No verdict: one run each. These runs differ by 20 % (2 s, 1.6 s).";
+  comparison.judgement.verdict = Verdict::insufficient;
+  comparison.rows[0].judgement.verdict = Verdict::insufficient;
+  comparison.rows[0].interval_over = IntervalOver::spans;
+  for (const std::string& text : {text_of(comparison), markdown_of(comparison)}) {
+    EXPECT_THAT(text, HasSubstr("No verdict: one run each."));
+    EXPECT_THAT(text, HasSubstr("The intervals cover the spans of these two runs, not other runs"));
+    EXPECT_THAT(text, HasSubstr("vanished"));
+    for (const char* claim : {"improved", "regressed", "faster", "slower", "too few"}) {
+      EXPECT_THAT(text, Not(HasSubstr(claim)));
+    }
+  }
+}
+
+TEST(CompareText, SaysTheRunsOfASideAndWhereTheDifferenceIs) {
+  const std::string text = text_of(testing::sample_comparison());
+  EXPECT_THAT(text, HasSubstr("before  3 runs: runs/a1, runs/a2, runs/a3"));
+  EXPECT_THAT(text, HasSubstr("Where the difference is"));
+  EXPECT_THAT(text, HasSubstr("per step"));
+  EXPECT_THAT(text, HasSubstr("outside"));
 }
 
 TEST(CompareMarkdown, NamesAreNoMarkup) {
@@ -101,14 +125,14 @@ TEST(CompareReports, WhatCannotBeComparedHasNoVerdict) {
   comparison.rows.clear();
   for (const std::string& text : {text_of(comparison), markdown_of(comparison)}) {
     EXPECT_THAT(text, HasSubstr("Not comparable\n"));
-    EXPECT_THAT(text, Not(HasSubstr("Verdict")));
+    EXPECT_THAT(text, Not(HasSubstr("Improved")));
   }
-  EXPECT_THAT(json_of(comparison), HasSubstr("\"verdict\": null"));
+  EXPECT_THAT(json_of(comparison), HasSubstr("\"total\": null"));
   EXPECT_THAT(json_of(comparison), HasSubstr("\"before_after\": null"));
   comparison.forced = true;
   for (const std::string& text : {text_of(comparison), markdown_of(comparison)}) {
     EXPECT_THAT(text, HasSubstr("Not comparable, compared all the same"));
-    EXPECT_THAT(text, HasSubstr("Verdict"));
+    EXPECT_THAT(text, HasSubstr("Improved"));
   }
 }
 

@@ -15,13 +15,11 @@ namespace {
 
 namespace rep = report;
 
-constexpr std::size_t kNarrowest = 40;
-
-const char* style_of(Change change) {
-  switch (change) {
-    case Change::faster:
+const char* style_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::improved:
       return "1;32";
-    case Change::slower:
+    case Verdict::regressed:
       return "1;31";
     default:
       return "1";
@@ -31,13 +29,11 @@ const char* style_of(Change change) {
 class CompareText {
  public:
   CompareText(const Comparison& comparison, const CompareTextOptions& options)
-      : comparison_(comparison),
-        width_(std::max(kNarrowest, static_cast<std::size_t>(std::max(options.width, 0)))),
-        color_(options.color) {}
+      : comparison_(comparison), width_(rep::text_width(options.width)), color_(options.color) {}
 
   std::string make() {
-    run("before", comparison_.before);
-    run("after", comparison_.after);
+    side("before", comparison_.before);
+    side("after", comparison_.after);
     differences("Environment", comparison_.environment);
     if (const std::string drift = rep::drift_sentence(comparison_); !drift.empty()) {
       warning(drift);
@@ -46,6 +42,7 @@ class CompareText {
     differences("Other differences", comparison_.other);
     obstacles();
     changes();
+    attribution();
     notes();
     verdict();
     return std::move(out_);
@@ -63,11 +60,10 @@ class CompareText {
   void sentence(const std::string& text) { line(rep::wrap(text, width_)); }
   void warning(const std::string& text) { line(styled(rep::wrap(text, width_), kYellow)); }
 
-  void run(const char* which, const ComparedRun& run) {
+  void side(const char* which, const std::vector<ComparedRun>& runs) {
     constexpr std::size_t kLabel = 8;
-    std::string text = rep::printable(run.name.empty() ? run.id : run.name);
-    if (!run.path.empty()) text += (text.empty() ? "" : "  ") + rep::printable(run.path);
-    line(fmt::format("{:<{}}{}", which, kLabel, rep::shorten(text, width_ - kLabel)));
+    line(fmt::format("{:<{}}{}", which, kLabel,
+                     rep::shorten(rep::side_text(runs), width_ - kLabel)));
   }
 
   void differences(const char* title, const std::vector<Difference>& list) {
@@ -96,6 +92,16 @@ class CompareText {
       line(fmt::format("{} with less time left out",
                        rep::counted(comparison_.rows_left_out, "row", "rows")));
     }
+    const std::string covered = rep::interval_sentence(comparison_);
+    if (!covered.empty()) sentence(covered);
+  }
+
+  void attribution() {
+    const rep::Table table = rep::attribution_table(comparison_);
+    if (table.empty()) return;
+    heading("Where the difference is");
+    out_ += table.render(width_, color_);
+    for (const std::string& note : comparison_.attribution->notes) sentence(rep::printable(note));
   }
 
   void notes() {
@@ -108,9 +114,9 @@ class CompareText {
 
   void verdict() {
     if (!comparison_.incomparable.empty() && !comparison_.forced) return;
-    line("\n" + styled(fmt::format("Verdict: {}", rep::verdict_of_both(comparison_.verdict)),
-                       style_of(comparison_.verdict)));
-    sentence(rep::printable(comparison_.reason));
+    const rep::Headline headline = rep::headline_of(comparison_);
+    line("\n" + styled(headline.verdict, style_of(comparison_.judgement.verdict)));
+    if (!headline.reason.empty()) sentence(headline.reason);
   }
 
   const Comparison& comparison_;

@@ -40,6 +40,7 @@ std::string duration(double ns, bool tight) {
   constexpr std::array<std::string_view, 4> kUnits = {"ns", "us", "ms", "s"};
   const std::string_view space = tight ? "" : " ";
   if (ns < 0) return "-" + duration(-ns, tight);
+  if (!std::isfinite(ns) || ns > 1e27) return fmt::format("{:.3g}{}s", ns / 1e9, space);
   if (!fills_unit(ns) && ns == std::floor(ns)) return fmt::format("{:.0f}{}ns", ns, space);
   std::size_t unit = 0;
   while (unit + 1 < kUnits.size() && fills_unit(ns)) {
@@ -62,6 +63,13 @@ std::string count(std::uint64_t n) {
 
 std::string counted(std::uint64_t n, const char* singular, const char* plural) {
   return fmt::format("{} {}", count(n), n == 1 ? singular : plural);
+}
+
+std::string watts(double value) { return fmt::format("{:.3g} W", value); }
+
+std::size_t text_width(int asked) noexcept {
+  constexpr int kNarrowest = 40;
+  return static_cast<std::size_t>(std::max(asked, kNarrowest));
 }
 
 std::string bytes(std::uint64_t n) {

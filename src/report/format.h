@@ -1,6 +1,7 @@
 // Figures as people read them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -12,6 +13,9 @@ std::string duration(double ns, bool tight = false);
 inline std::string duration(std::int64_t ns, bool tight = false) {
   return duration(static_cast<double>(ns), tight);
 }
+
+// Three significant digits: "312 W".
+std::string watts(double value);
 
 // "1,234,567".
 std::string count(std::uint64_t n);
@@ -27,6 +31,9 @@ std::string percent(double ratio);
 
 // "0.25 J", "3000 J"; from an hour of a watt on in watt-hours: "1.5 Wh".
 std::string energy(double joules);
+
+// How many columns a text may use: what was asked for, at least 40.
+std::size_t text_width(int asked) noexcept;
 
 // A measured value of unknown unit, up to 6 significant digits: "0.125", "1e+20", "nan".
 std::string number(double value);

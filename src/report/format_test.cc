@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 namespace genscope::report {
 namespace {
 
@@ -18,6 +21,13 @@ TEST(Format, DurationsHaveThreeDigitsAndTheUnitThatFits) {
   EXPECT_EQ(duration(std::int64_t{1'234'567'000'000'000}), "1,234,567 s");
   EXPECT_EQ(duration(std::int64_t{1'234}, true), "1.23us");
   EXPECT_EQ(duration(std::int64_t{-1'234}), "-1.23 us");
+}
+
+TEST(Format, DurationsOfDamagedFilesAreTextToo) {
+  EXPECT_EQ(duration(std::numeric_limits<double>::infinity()), "inf s");
+  EXPECT_EQ(duration(-std::numeric_limits<double>::infinity()), "-inf s");
+  EXPECT_EQ(duration(std::nan("")), "nan s");
+  EXPECT_EQ(duration(1e300), "1e+291 s");
 }
 
 TEST(Format, RoundingUpMovesToTheNextUnit) {

@@ -130,6 +130,7 @@ Json requests_json(const RequestSummary& r, Json& absent) {
     return missing("requests", "no request or session was recorded, or none has ended", absent);
   }
   const char* const none = "none went well";
+  const char* const no_target = "the program names no target_seconds, or none went well";
   Object out("requests", absent);
   out.set("what", r.sessions ? "session" : "request")
       .set("count", r.count)
@@ -138,7 +139,9 @@ Json requests_json(const RequestSummary& r, Json& absent) {
       .set("images", r.images, "the program does not say")
       .set("p50_ns", r.p50_ns, none)
       .set("p95_ns", r.p95_ns, none)
-      .set("max_ns", r.max_ns, none);
+      .set("max_ns", r.max_ns, none)
+      .set("target_ratio", r.target_ratio, no_target)
+      .set("target_met_share", r.target_met_share, no_target);
   return out.take();
 }
 
@@ -161,8 +164,10 @@ Json multimodal_json(const MultimodalSummary& m, Json& absent) {
 Json bottlenecks_json(const std::vector<Bottleneck>& all) {
   Json out = Json::array();
   for (const Bottleneck& b : all) {
-    out.push_back(
-        {{"name", b.name}, {"kind", name(b.kind)}, {"share", b.share}, {"threshold", b.threshold}});
+    out.push_back({{"name", b.name},
+                   {"kind", name(b.kind)},
+                   {"self_share", b.self_share},
+                   {"threshold", b.threshold}});
   }
   return out;
 }
@@ -195,6 +200,7 @@ Json layers_json(const std::vector<LayerRow>& all) {
                    {"max_ns", l.max_ns},
                    {"share", l.share},
                    {"parameters", or_null(l.parameters)}});
+    if (l.folded > 0) out.back()["folded"] = l.folded;
   }
   return out;
 }
@@ -232,6 +238,46 @@ Json models_json(const std::vector<ModelRow>& all) {
   return out;
 }
 
+Json stage_groups_json(const std::vector<StageGroup>& groups) {
+  Json out = Json::array();
+  for (const StageGroup& group : groups) {
+    out.push_back({{"name", group.name},
+                   {"count", group.count},
+                   {"exclusive_ns", group.exclusive_ns},
+                   {"exclusive_share", group.exclusive_share},
+                   {"first_ratio", or_null(group.first_ratio)}});
+  }
+  return out;
+}
+
+Json loads_json(const LoadSummary& loads, Json& absent) {
+  if (!loads.bytes_per_second && !loads.repeats && !loads.prompt_repeats) {
+    return missing("loads", "no load says its file or bytes, no text encoding its prompt", absent);
+  }
+  Object out("loads", absent);
+  out.set("bytes_per_second", loads.bytes_per_second, "no load says its bytes")
+      .set("repeats", loads.repeats, "no load says its file")
+      .set("prompt_repeats", loads.prompt_repeats, "no text encoding says its prompt");
+  return out.take();
+}
+
+Json ranks_json(const RankSummary& ranks, Json& absent) {
+  if (ranks.count < 2) return missing("ranks", "fewer than two processes say their rank", absent);
+  const char* const no_wait = "fewer than two ranks marked collectives";
+  const char* const no_input = "fewer than two ranks marked their wait for input";
+  const char* const no_step = "fewer than two ranks have steady steps";
+  Object out("ranks", absent);
+  out.set("count", ranks.count)
+      .set("wait_p50_share", ranks.wait_p50_share, no_wait)
+      .set("wait_min_share", ranks.wait_min_share, no_wait)
+      .set("straggler", ranks.straggler, no_wait)
+      .set("input_wait_ratio", ranks.input_wait_ratio, no_input)
+      .set("input_slowest", ranks.input_slowest, no_input)
+      .set("step_ratio", ranks.step_ratio, no_step)
+      .set("step_slowest", ranks.step_slowest, no_step);
+  return out.take();
+}
+
 }  // namespace
 
 Json steps_json(const StepSummary& s, Json& absent) {
@@ -240,6 +286,8 @@ Json steps_json(const StepSummary& s, Json& absent) {
   const char* const few = "needs two steps of some length";
   const char* const not_steady = "no step is steady";
   const char* const no_device = "no step has device time";
+  const char* const few_steady = "needs three steady steps of some length";
+  const char* const no_shape = "no forward says its shape, or too few steps are steady";
   Object out("steps", absent);
   out.set("count", s.count)
       .set_if(any, "first_ns", s.first_ns, none)
@@ -265,11 +313,24 @@ Json steps_json(const StepSummary& s, Json& absent) {
       .set_if(s.variance_ratio.has_value(), "high_variance", s.high_variance,
               "needs two steady steps of some length")
       .set_if(s.steady_count > 0, "outlier_count", s.outlier_count, not_steady)
-      .set("outliers", outliers_json(s, absent));
+      .set("outliers", outliers_json(s, absent))
+      .set("second_ratio", s.second_ratio, few_steady)
+      .set("jump_ratio", s.jump_ratio, few_steady)
+      .set("slow_count", s.slow_count, few_steady)
+      .set_if(s.slow_count.has_value(), "slow_first", s.slow_first, few_steady)
+      .set("slow_inner_count", s.slow_inner_count, few_steady)
+      .set("short_count", s.short_count, few_steady)
+      .set("scheduler_share", s.scheduler_share, "no span in a step is named as a scheduler")
+      .set("hook_share", s.hook_share, "no span in a step is named as a hook")
+      .set("shape_changes", s.shape_changes, no_shape)
+      .set("slow_at_shape_count", s.slow_at_shape_count, no_shape);
   return out.take();
 }
 
 void add_generation_json(const Analysis& analysis, Json& report, Json& absent) {
+  report["stage_groups"] = stage_groups_json(analysis.stage_groups);
+  report["loads"] = loads_json(analysis.loads, absent);
+  report["ranks"] = ranks_json(analysis.ranks, absent);
   report["diffusion"] = diffusion_json(analysis.diffusion, absent);
   report["training"] = training_json(analysis.training, absent);
   report["requests"] = requests_json(analysis.requests, absent);

@@ -224,7 +224,7 @@ Section bottlenecks(const std::vector<Bottleneck>& all) {
   Section out("Bottlenecks");
   for (std::size_t i = 0; i < std::min(all.size(), kMaxBottlenecks); ++i) {
     out.sentences.push_back(fmt::format("{} ({}): {}, {}", printable(all[i].name),
-                                        name(all[i].kind), percent(all[i].share),
+                                        name(all[i].kind), percent(all[i].self_share),
                                         all[i].threshold));
   }
   return out;

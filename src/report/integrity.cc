@@ -21,16 +21,25 @@ std::string losses(std::uint64_t spans, std::uint64_t records) {
   return text;
 }
 
-void add_trace(const Trace& trace, std::vector<std::string>& out) {
+// Beyond so many they are told in one sentence.
+constexpr std::size_t kMostEndedAlone = 3;
+constexpr std::size_t kMostReasons = 4;
+
+bool ended_open(const Trace& trace) {
+  return !trace.integrity.closed && !trace.integrity.in_progress;
+}
+
+void add_trace(const Trace& trace, bool one_of_many, std::vector<std::string>& out) {
   const Integrity& i = trace.integrity;
   const std::string who = fmt::format("process {}", trace.process.pid);
   if (i.in_progress) {
     out.push_back(who + " is still running: this is what it has recorded so far");
-  } else if (!i.closed) {
-    out.push_back(who + " ended without closing its trace (killed or crashed): this is what it " +
+  } else if (!i.closed && !one_of_many) {
+    out.push_back(who +
+                  " ended without closing its trace (by _exit or a signal): this is what it " +
                   "had recorded until then");
   }
-  if (i.recovered_chunks > 0) {
+  if (i.recovered_chunks > 0 && !one_of_many) {
     out.push_back(fmt::format("{}: {} recovered from its live buffers", who,
                               counted(i.recovered_chunks, "chunk was", "chunks were")));
   }
@@ -56,17 +65,18 @@ void add_trace(const Trace& trace, std::vector<std::string>& out) {
                               counted(i.clamped_ticks, "time", "times")));
   }
   for (const std::string& note : i.notes) {
+    if (one_of_many && note.starts_with("the process ended without closing")) continue;
     out.push_back(fmt::format("{}: {}", who, printable(note)));
   }
 }
 
 }  // namespace
 
-std::vector<std::string> mixed_setting_sentences(const Run& run) {
+std::vector<std::string> mixed_setting_sentences(const Analysis& analysis) {
   constexpr std::size_t kMostSettings = 6, kMostValues = 4;
   std::vector<std::string> out;
-  const std::vector<analysis::MixedSetting> all = analysis::settings_that_differ(run);
-  for (const analysis::MixedSetting& mixed : all) {
+  const std::vector<MixedSetting>& all = analysis.settings_that_differ;
+  for (const MixedSetting& mixed : all) {
     if (out.size() == kMostSettings) {
       out.push_back(fmt::format(
           "{} between calls too",
@@ -76,7 +86,7 @@ std::vector<std::string> mixed_setting_sentences(const Run& run) {
     std::string text;
     for (std::size_t i = 0; i < std::min(mixed.values.size(), kMostValues); ++i) {
       text += fmt::format("{}{} ({})", i == 0 ? "" : ", ",
-                          printable(analysis::setting_text(mixed.values[i].value)),
+                          printable(genscope::analysis::setting_text(mixed.values[i].value)),
                           counted(mixed.values[i].requests, "request", "requests"));
     }
     if (mixed.values.size() > kMostValues) {
@@ -91,7 +101,12 @@ std::vector<std::string> loss_sentences(const Analysis& analysis) {
   const RecorderSummary& r = analysis.recorder;
   if (r.lost_spans + r.lost_records == 0) return {"nothing was dropped"};
   std::vector<std::string> out;
-  out.push_back(losses(r.lost_spans, r.lost_records) + " dropped because buffers were full:");
+  out.push_back(losses(r.lost_spans, r.lost_records) + " dropped" +
+                (r.stopped.empty() ? " because buffers were full:"
+                                   : ", since " + printable(r.stopped.front()) + ":"));
+  for (std::size_t i = 1; i < std::min(r.stopped.size(), kMostReasons); ++i) {
+    out.push_back("  and since " + printable(r.stopped[i]));
+  }
   for (const TrackRow& track : analysis.tracks) {
     if (track.lost_spans + track.lost_records == 0) continue;
     out.push_back(fmt::format("  pid {} tid {} {}: {}", track.pid, track.tid, printable(track.name),
@@ -102,7 +117,16 @@ std::vector<std::string> loss_sentences(const Analysis& analysis) {
 
 std::vector<std::string> integrity_sentences(const Run& run) {
   std::vector<std::string> out;
-  for (const Trace& trace : run.traces) add_trace(trace, out);
+  const auto ended =
+      static_cast<std::size_t>(std::count_if(run.traces.begin(), run.traces.end(), ended_open));
+  const bool many = ended > kMostEndedAlone;
+  if (many) {
+    out.push_back(fmt::format(
+        "{} processes ended without closing their traces (by _exit or a signal): this is what they "
+        "had recorded until then",
+        ended));
+  }
+  for (const Trace& trace : run.traces) add_trace(trace, many && ended_open(trace), out);
   for (const std::string& note : run.notes) out.push_back(printable(note));
   return out;
 }

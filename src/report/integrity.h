@@ -25,6 +25,6 @@ InstrumentSentences instrument_sentences(const Analysis& analysis);
 
 // "steps differs between calls: 20 (1 request), 30 (2 requests)": one for each setting of which no
 // value holds for the whole run; the first few, then how many more. Printable.
-std::vector<std::string> mixed_setting_sentences(const Run& run);
+std::vector<std::string> mixed_setting_sentences(const Analysis& analysis);
 
 }  // namespace genscope::report

@@ -123,6 +123,7 @@ class JsonReport {
                      {"energy_joules", or_null(r.energy_joules)},
                      {"failed", r.failed},
                      {"unfinished", r.unfinished}});
+      if (r.folded > 0) out.back()["folded"] = r.folded;
     }
     note_absent_in_stages();
     return out;
@@ -173,16 +174,24 @@ class JsonReport {
     for (const CounterRow& c : analysis_.counters) {
       const bool any = c.count > c.not_finite;
       const auto finite = [](double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); };
+      const bool one = c.folded == 0;
       out.push_back({{"name", c.name},
                      {"count", c.count},
                      {"not_finite", c.not_finite},
-                     {"first", finite(c.first)},
-                     {"last", finite(c.last)},
+                     {"first", one ? finite(c.first) : Json(nullptr)},
+                     {"last", one ? finite(c.last) : Json(nullptr)},
                      {"min", any ? finite(c.min) : Json(nullptr)},
                      {"mean", any ? finite(c.mean) : Json(nullptr)},
                      {"max", any ? finite(c.max) : Json(nullptr)}});
+      if (!one) out.back()["folded"] = c.folded;
     }
     return out;
+  }
+
+  // Null if nothing was dropped.
+  static Json dropped_reason(const RecorderSummary& r) {
+    if (!r.stopped.empty()) return r.stopped.front();
+    return r.lost_spans + r.lost_records > 0 ? Json("buffers were full") : Json(nullptr);
   }
 
   Json recorder() {
@@ -194,6 +203,7 @@ class JsonReport {
     out["dropped"] = r.lost_spans + r.lost_records;
     out["dropped_spans"] = r.lost_spans;
     out["dropped_records"] = r.lost_records;
+    out["dropped_reason"] = dropped_reason(r);
     out["threads"] = r.threads;
     out["bytes"] = r.bytes;
     out["probe_cpu_ns"] =
@@ -217,6 +227,7 @@ class JsonReport {
                            {"bad_words", i.bad_words},
                            {"unfinished_spans", i.unfinished_spans},
                            {"clamped_ticks", i.clamped_ticks},
+                           {"stopped", text_or_null(i.stopped)},
                            {"notes", i.notes}});
     }
     return {{"processes", std::move(processes)}, {"notes", run_.notes}};
@@ -235,9 +246,9 @@ class JsonReport {
 
   Json settings_that_differ() const {
     Json rows = Json::array();
-    for (const analysis::MixedSetting& mixed : analysis::settings_that_differ(run_)) {
+    for (const MixedSetting& mixed : analysis_.settings_that_differ) {
       Json values = Json::array();
-      for (const analysis::SettingUse& use : mixed.values) {
+      for (const SettingUse& use : mixed.values) {
         values.push_back(
             {{"value", analysis::setting_text(use.value)}, {"requests", use.requests}});
       }

@@ -240,5 +240,24 @@ TEST(CompareJson, HasTheDocumentedShape) {
   }
 }
 
+TEST(ReportJson, OthersSayForHowManyNamesTheyStand) {
+  testing::TraceBuilder t(1);
+  constexpr int kNames = static_cast<int>(kMaxNamedRows) + 7;
+  for (int i = 0; i < kNames; ++i) {
+    t.span("n" + std::to_string(i), SpanKind::request, i * 10, 10);
+    t.counter("c" + std::to_string(i), i, 1);
+  }
+  const genscope::Run run = testing::make_run(t.trace());
+  const Json r = report_of(run);
+  check(r, schema(), "report");
+  EXPECT_EQ(r["stages"].size(), kMaxNamedRows + 1);
+  EXPECT_EQ(r["stages"].back()["name"], "others");
+  EXPECT_EQ(r["stages"].back()["folded"], 7);
+  EXPECT_EQ(r["stages"].back()["total_ns"], 70);
+  EXPECT_FALSE(r["stages"][0].contains("folded"));
+  EXPECT_EQ(r["counters"].back()["folded"], 7);
+  EXPECT_EQ(r["counters"].back()["first"], nullptr);
+}
+
 }  // namespace
 }  // namespace genscope

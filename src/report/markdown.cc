@@ -14,6 +14,7 @@
 #include "report/integrity.h"
 #include "report/printable.h"
 #include "report/resources_text.h"
+#include "report/shown_rows.h"
 #include "report/table.h"
 #include "report/telemetry_text.h"
 
@@ -46,8 +47,8 @@ std::string stage_table(const Analysis& analysis) {
                                         {"max"},        {"failed"}};
   if (device) columns.push_back({"device"});
   Table table(std::move(columns));
-  const std::size_t shown = std::min(analysis.stages.size(), kMaxStages);
-  for (std::size_t i = 0; i < shown; ++i) {
+  const std::vector<std::size_t> shown = shown_rows(analysis.stages, kMaxStages);
+  for (const std::size_t i : shown) {
     const StageRow& row = analysis.stages[i];
     const auto finished = [&](std::int64_t ns) { return row.count > 0 ? duration(ns) : "-"; };
     std::vector<std::string> cells = {
@@ -60,10 +61,8 @@ std::string stage_table(const Analysis& analysis) {
     table.add(std::move(cells));
   }
   std::string out = table.markdown();
-  if (analysis.stages.size() > shown) {
-    out +=
-        fmt::format("\n... and {} more; -f json has all\n", count(analysis.stages.size() - shown));
-  }
+  const std::string left_out = left_out_text(analysis.stages, shown.size());
+  if (!left_out.empty()) out += "\n" + left_out + "\n";
   return out + "\n" + markdown_text(clocks_sentence(analysis)) + "\n";
 }
 
@@ -122,7 +121,7 @@ void report_markdown(const Run& run, const Analysis& analysis, const Advice& adv
   const InstrumentSentences hooks = instrument_sentences(analysis);
   if (!hooks.hooked.empty()) doubts += "- " + escaped(hooks.hooked) + "\n";
   for (const std::string& text : hooks.failed) doubts += "- " + escaped(text) + "\n";
-  for (const std::string& text : mixed_setting_sentences(run))
+  for (const std::string& text : mixed_setting_sentences(analysis))
     doubts += "- " + escaped(text) + "\n";
   if (!doubts.empty()) sink("\n## Recorder\n\n" + doubts);
   sink("\n## Findings\n\n" + findings(advice));

@@ -53,6 +53,37 @@ TEST(Printable, CsvFieldsAreQuotedOnlyWhenNeeded) {
   EXPECT_EQ(csv_field("say \"hi\""), "\"say \"\"hi\"\"\"");
   EXPECT_EQ(csv_field("two\nlines"), "\"two\nlines\"");
   EXPECT_EQ(csv_field("\x1b[0m"), "\\x1b[0m");
+  EXPECT_EQ(csv_field("a;b"), "\"a;b\"");
+}
+
+// As docs/security.md tells readers of our files to do it.
+std::string text_of_field(std::string field) {
+  if (field.starts_with('"')) {
+    field = field.substr(1, field.size() - 2);
+    for (std::size_t at = 0; (at = field.find("\"\"", at)) != std::string::npos; ++at)
+      field.erase(at, 1);
+  }
+  const std::size_t first = field.find_first_not_of('\'');
+  const bool marked = first != std::string::npos && first > 0 &&
+                      std::string_view("=+-@\t\r\n").find(field[first]) != std::string_view::npos;
+  return marked ? field.substr(1) : field;
+}
+
+TEST(Printable, CsvFieldsAreNoFormulas) {
+  EXPECT_EQ(csv_field("=1+1"), "'=1+1");
+  EXPECT_EQ(csv_field("+x"), "'+x");
+  EXPECT_EQ(csv_field("-x"), "'-x");
+  EXPECT_EQ(csv_field("@x"), "'@x");
+  EXPECT_EQ(csv_field("\t=x"), "\"'\t=x\"");
+  EXPECT_EQ(csv_field("\r=x"), "\"'\r=x\"");
+  EXPECT_EQ(csv_field("=cmd|' /C calc'!A0,1"), "\"'=cmd|' /C calc'!A0,1\"");
+  EXPECT_EQ(csv_field("\uFF1Dx"), "'\uFF1Dx");
+  EXPECT_EQ(csv_field("a=b"), "a=b");
+  EXPECT_EQ(csv_field("'quoted'"), "'quoted'");
+  for (const char* const text :
+       {"=1", "'=1", "''-x", "'x", "plain", "", "'", "+a,\"b\"", "\tx", "a-b"}) {
+    EXPECT_EQ(text_of_field(csv_field(text)), text);
+  }
 }
 
 TEST(Printable, CommandLineQuotesWords) {

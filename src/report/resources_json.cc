@@ -26,6 +26,7 @@ Json stages_json(const Resources& resources, Json& absent) {
                    {"energy_joules", or_null(use.energy_joules)},
                    {"energy_covered_ratio", use.energy_covered},
                    {"reason", text_or_null(use.reason)}});
+    if (use.folded > 0) out.back()["folded"] = use.folded;
   }
   absent["resources.stages"] = out.empty() ? "no probe sampled this run, or no stage was marked"
                                            : "null where the row's `reason` says why";
@@ -87,6 +88,10 @@ Json utilisation_json(const Utilisation& u, Json& absent) {
               {"hardware", text_or_null(u.hardware)},
               {"forwards_per_step", or_null(u.forwards_per_step)},
               {"attention_share", or_null(u.attention_share)},
+              {"attention_bytes", or_null(u.attention_bytes)},
+              {"vae_bytes", or_null(u.vae_bytes)},
+              {"peak_bytes", or_null(u.peak_bytes)},
+              {"offload_ns", or_null(u.offload_ns)},
               {"note", text_or_null(u.note)},
               {"reason", text_or_null(u.reason)},
               {"per_step", std::move(per_step)}};
@@ -146,6 +151,56 @@ Json traffic_json(const StepTraffic& traffic, Json& absent) {
           {"h2d_bytes_per_second", or_null(traffic.h2d_bytes_per_second)}};
 }
 
+Json span_clock_json(const SpanClock& clock, Json& absent) {
+  if (!clock.gpu) {
+    absent["resources.span_clock.gpu"] = "no span carries GPU time, and none is a wait for the GPU";
+  }
+  if (!clock.last_span_share) {
+    absent["resources.span_clock.last_span_share"] = "no span is a wait for the GPU";
+  }
+  if (!clock.stages_per_busy_ratio) {
+    absent["resources.span_clock.stages_per_busy_ratio"] = "needs stages and a GPU's kernels";
+  }
+  return {{"gpu", or_null(clock.gpu)},
+          {"last_span_share", or_null(clock.last_span_share)},
+          {"stages_per_busy_ratio", or_null(clock.stages_per_busy_ratio)}};
+}
+
+Json gpu_json(const GpuUse& gpu, Json& absent) {
+  absent["resources.gpu"] =
+      gpu.id.empty() ? "no GPU was seen" : "null where there are fewer than three readings";
+  return {{"id", text_or_null(gpu.id)},
+          {"count", gpu.count},
+          {"busy_ratio", or_null(gpu.busy_ratio)},
+          {"first_step_busy_ratio", or_null(gpu.first_step_busy_ratio)},
+          {"clock_ratio", or_null(gpu.clock_ratio)},
+          {"clock_drift_ratio", or_null(gpu.clock_drift_ratio)},
+          {"memory_total_bytes", or_null(gpu.memory_total_bytes)},
+          {"memory_peak_bytes", or_null(gpu.memory_peak_bytes)},
+          {"tree_memory_peak_bytes", or_null(gpu.tree_memory_peak_bytes)},
+          {"other_processes", gpu.other_processes}};
+}
+
+Json host_json(const HostUse& host, Json& absent) {
+  if (!host.main_thread_busy_ratio) {
+    absent["resources.host.main_thread_busy_ratio"] = host.main_thread_reason;
+  }
+  absent["resources.host"] = "null where no probe read it, or fewer than three times";
+  return {{"main_thread_busy_ratio", or_null(host.main_thread_busy_ratio)},
+          {"major_faults_per_second", or_null(host.major_faults_per_second)},
+          {"read_bytes_per_second", or_null(host.read_bytes_per_second)},
+          {"memory_peak_share", or_null(host.memory_peak_share)}};
+}
+
+Json allocator_json(const AllocatorUse& use, Json& absent) {
+  if (!use.step_rise_bytes) absent["resources.allocator.step_rise_bytes"] = use.step_reason;
+  if (!use.request_growth_ratio) {
+    absent["resources.allocator.request_growth_ratio"] = use.request_reason;
+  }
+  return {{"step_rise_bytes", or_null(use.step_rise_bytes)},
+          {"request_growth_ratio", or_null(use.request_growth_ratio)}};
+}
+
 }  // namespace
 
 Json resources_json(const Resources& resources, Json& absent) {
@@ -164,6 +219,10 @@ Json resources_json(const Resources& resources, Json& absent) {
   }
   out["kernels"] = kernels_json(resources);
   out["step_traffic"] = traffic_json(resources.step_traffic, absent);
+  out["span_clock"] = span_clock_json(resources.span_clock, absent);
+  out["gpu"] = gpu_json(resources.gpu, absent);
+  out["host"] = host_json(resources.host, absent);
+  out["allocator"] = allocator_json(resources.allocator, absent);
   return out;
 }
 

@@ -11,7 +11,7 @@ namespace genscope::report {
 namespace {
 
 // More than a person reads; JSON has all.
-constexpr std::size_t kMaxStages = 24;
+constexpr std::size_t kMaxStageUses = 24;
 constexpr std::size_t kMaxKernels = 12;
 constexpr double kWorthASentence = 0.01;  // share of the readings with throttling
 
@@ -19,8 +19,6 @@ std::string size_of(double value) {
   return bytes(static_cast<std::uint64_t>(std::max(0.0, value)));
 }
 std::string cores(double value) { return fmt::format("{:.3g}", value); }
-std::string watts(double value) { return fmt::format("{:.3g} W", value); }
-std::string ratio(double value) { return percent(value); }
 
 std::string show(const std::optional<double>& value, std::string (*format)(double)) {
   return value ? format(*value) : "-";
@@ -97,7 +95,7 @@ Section stage_use(const Resources& resources) {
       {{"CPU cores", false, 0}, [](const StageUse& u) { return show(u.cpu_cores.mean, cores); }},
       {{"memory max", false, 0}, [](const StageUse& u) { return show(u.rss_bytes.max, size_of); }},
       {{"GPU busy", false, 0},
-       [](const StageUse& u) { return show(u.gpu_busy_ratio.mean, ratio); }},
+       [](const StageUse& u) { return show(u.gpu_busy_ratio.mean, percent); }},
       {{"GPU memory max", false, 0},
        [](const StageUse& u) { return show(u.gpu_memory_bytes.max, size_of); }},
       {{"power", false, 1}, [](const StageUse& u) { return show(u.gpu_power_watts.mean, watts); }},
@@ -111,7 +109,7 @@ Section stage_use(const Resources& resources) {
   std::vector<const StageUse*> rows;
   for (const StageUse& use : resources.stages) {
     if (!has_figures(use)) continue;
-    if (rows.size() < kMaxStages)
+    if (rows.size() < kMaxStageUses)
       rows.push_back(&use);
     else
       ++out.left_out;

@@ -1,9 +1,10 @@
-// The text styles of documents 002 and 004, letter by letter.
+// The text styles of Inferix and of training monitors, letter by letter.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "analyze/testing/samples.h"
 #include "report/testing/sample.h"
+#include "testing/units.h"
 
 namespace genscope {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr std::int64_t kMs = 1'000'000;
+using testing::kMs;
 
 double mb(double megabytes) { return megabytes * 1024 * 1024; }
 

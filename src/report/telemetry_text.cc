@@ -22,9 +22,7 @@ std::string show(const EntityRow& row, const char* metric, Figure figure,
   return value ? format(*value) : "n/a";
 }
 
-std::string watts(double value) { return fmt::format("{:.3g} W", value); }
 std::string celsius(double value) { return fmt::format("{:.0f} C", value); }
-std::string ratio(double value) { return percent(value); }
 
 void add_tree(const Analysis& analysis, const EntityRow& tree, std::vector<Fact>& facts) {
   if (const auto cpu = tree.value("cpu_ns", &SeriesRow::max)) {
@@ -136,7 +134,7 @@ Table device_table(const Telemetry& telemetry) {
     table.add({printable(row.entity.name.empty() ? row.entity.id : row.entity.name),
                show(row, "memory_used_bytes", &SeriesRow::max, bytes_of),
                show(row, "memory_total_bytes", &SeriesRow::last, bytes_of),
-               show(row, "busy_ratio", &SeriesRow::mean, ratio),
+               show(row, "busy_ratio", &SeriesRow::mean, percent),
                show(row, "power_watts", &SeriesRow::mean, watts),
                known ? energy(*row.energy->joules) : "n/a",
                show(row, "temperature_celsius", &SeriesRow::max, celsius), throttled});

@@ -15,6 +15,7 @@
 #include "report/integrity.h"
 #include "report/printable.h"
 #include "report/resources_text.h"
+#include "report/shown_rows.h"
 #include "report/styles/aggregate_statistics.h"
 #include "report/styles/live_lines.h"
 #include "report/styles/performance_summary.h"
@@ -30,7 +31,6 @@ namespace rep = report;
 constexpr std::size_t kMaxStages = 200;
 constexpr std::size_t kMaxTracks = 32;
 constexpr std::size_t kMaxCounters = 64;
-constexpr std::size_t kNarrowest = 40;
 
 class TextReport {
  public:
@@ -39,7 +39,7 @@ class TextReport {
       : run_(run),
         analysis_(analysis),
         advice_(advice),
-        width_(std::max(kNarrowest, static_cast<std::size_t>(std::max(options.width, 0)))),
+        width_(rep::text_width(options.width)),
         color_(options.color),
         stages_only_(options.stages_only) {}
 
@@ -109,6 +109,12 @@ class TextReport {
   void more(std::size_t all, std::size_t shown) {
     if (all > shown) line(fmt::format("... and {} more; -f json has all", rep::count(all - shown)));
   }
+  // Of a table with a row of others in it.
+  template <class Row>
+  void more(const std::vector<Row>& all, std::size_t shown) {
+    const std::string text = rep::left_out_text(all, shown);
+    if (!text.empty()) line(text);
+  }
 
   void stages() {
     if (analysis_.stages.empty()) {
@@ -131,8 +137,8 @@ class TextReport {
     if (failed) columns.push_back({"failed", false, 0});
     if (open) columns.push_back({"open", false, 0});
     rep::Table table(std::move(columns));
-    const std::size_t shown = std::min(all.size(), kMaxStages);
-    for (std::size_t i = 0; i < shown; ++i) {
+    const std::vector<std::size_t> shown = rep::shown_rows(all, kMaxStages);
+    for (const std::size_t i : shown) {
       std::vector<std::string> cells = stage_cells(all[i]);
       if (device) cells.push_back(all[i].device_ns ? rep::duration(*all[i].device_ns, true) : "-");
       if (energy) {
@@ -143,7 +149,7 @@ class TextReport {
       table.add(std::move(cells));
     }
     out_ += table.render(width_, color_);
-    more(all.size(), shown);
+    more(all, shown.size());
     sentence(rep::clocks_sentence(analysis_));
   }
 
@@ -207,16 +213,17 @@ class TextReport {
                       {"mean"},
                       {"max"},
                       {"not finite", false, 1}});
-    const std::size_t shown = std::min(analysis_.counters.size(), kMaxCounters);
-    for (std::size_t i = 0; i < shown; ++i) {
+    const std::vector<std::size_t> shown = rep::shown_rows(analysis_.counters, kMaxCounters);
+    for (const std::size_t i : shown) {
       const CounterRow& c = analysis_.counters[i];
+      const bool one = c.folded == 0;
       const auto finite = [&](double v) { return c.count > c.not_finite ? rep::number(v) : "-"; };
-      table.add({rep::printable(c.name), rep::count(c.count), rep::number(c.first),
-                 rep::number(c.last), finite(c.min), finite(c.mean), finite(c.max),
+      table.add({rep::printable(c.name), rep::count(c.count), one ? rep::number(c.first) : "-",
+                 one ? rep::number(c.last) : "-", finite(c.min), finite(c.mean), finite(c.max),
                  rep::count(c.not_finite)});
     }
     out_ += table.render(width_, color_);
-    more(analysis_.counters.size(), shown);
+    more(analysis_.counters, shown.size());
   }
 
   void recorder() {
@@ -248,7 +255,7 @@ class TextReport {
     const rep::InstrumentSentences hooks = rep::instrument_sentences(analysis_);
     if (!hooks.hooked.empty()) sentence(hooks.hooked);
     for (const std::string& failure : hooks.failed) warning(failure);
-    for (const std::string& mixed : rep::mixed_setting_sentences(run_)) sentence(mixed);
+    for (const std::string& mixed : rep::mixed_setting_sentences(analysis_)) sentence(mixed);
   }
 
   void findings() {

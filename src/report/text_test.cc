@@ -135,7 +135,7 @@ TEST(TextReport, StatesLossesPerThreadAndDamage) {
   const std::string text = text_of(run);
   EXPECT_THAT(text, HasSubstr("1,234 spans and 1 other record dropped"));
   EXPECT_THAT(text, HasSubstr("pid 4242 tid 4242 main: 1,234 spans and 1 other record"));
-  EXPECT_THAT(text, HasSubstr("killed or crashed"));
+  EXPECT_THAT(text, HasSubstr("ended without closing its trace (by _exit or a signal)"));
   EXPECT_THAT(text, HasSubstr("2 chunks were recovered from its live buffers"));
   EXPECT_THAT(text, HasSubstr("1 damaged part of its trace skipped (64 bytes)"));
   EXPECT_THAT(text, HasSubstr("x.gst: not a trace"));

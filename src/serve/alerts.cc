@@ -1,3 +1,6 @@
+// The newest values of a run as facts, and the rules over them: what is a finding in a report is an
+// alert here, at the same threshold. Only facts that one instant can tell are set (a GPU that is
+// idle right now is no finding), so most rules abstain. Each GPU is asked about on its own.
 #include "serve/alerts.h"
 
 #include <fmt/format.h>
@@ -5,12 +8,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
+
+#include <genscope/advise.h>
 
 namespace genscope::serve {
 namespace {
 
-constexpr double kNearlyFull = 0.95;
-constexpr double kSlowestRank = 1.5;      // times the median step
 constexpr std::uint64_t kThermal = 0x60;  // NVML: software and hardware thermal slowdown
 
 using Device = std::map<std::string, double, std::less<>>;  // metric -> value
@@ -27,52 +31,75 @@ std::map<std::string, Device> devices_of(const Progress& progress) {
   return devices;
 }
 
-const double* find(const Device& device, std::string_view metric) {
+std::optional<double> value_of(const Device& device, std::string_view metric) {
   const auto it = device.find(metric);
-  return it != device.end() ? &it->second : nullptr;
+  return it != device.end() ? std::optional(it->second) : std::nullopt;
 }
 
-void device_alerts(const std::string& id, const Device& device, std::vector<Alert>& out) {
-  const double *const used = find(device, "memory_used_bytes"), *const total = find(
-                                                                    device, "memory_total_bytes");
-  if (used != nullptr && total != nullptr && *total > 0 && *used > kNearlyFull * *total) {
-    out.push_back({"warning", fmt::format("{}: memory is {:.0f}% full", id, *used / *total * 100)});
-  }
-  const double* const reasons = find(device, "throttle_reasons");
-  if (reasons != nullptr && *reasons >= 0 &&
-      (static_cast<std::uint64_t>(*reasons) & kThermal) != 0) {
-    out.push_back({"critical", fmt::format("{}: slowed down because it is too hot", id)});
-  }
+void set_ratio(Facts& facts, const char* fact, std::optional<double> part,
+               std::optional<double> whole) {
+  if (part && whole && *whole > 0) facts.set(fact, *part / *whole);
 }
 
-void rank_alerts(const Progress& progress, std::vector<Alert>& out) {
+// A machine, or else a GPU: only the first says how much memory is left to programs.
+Facts facts_of_device(const Device& device) {
+  Facts facts;
+  if (value_of(device, "memory_available_bytes")) {
+    set_ratio(facts, "host.memory_peak_share", value_of(device, "memory_used_bytes"),
+              value_of(device, "memory_total_bytes"));
+    return facts;
+  }
+  set_ratio(facts, "gpu.memory_peak_share", value_of(device, "memory_used_bytes"),
+            value_of(device, "memory_total_bytes"));
+  set_ratio(facts, "gpu.clock_ratio", value_of(device, "clock_core_mhz"),
+            value_of(device, "clock_core_max_mhz"));
+  if (const auto celsius = value_of(device, "temperature_celsius")) {
+    facts.set("gpu.temperature_max_celsius", *celsius);
+  }
+  if (const auto reasons = value_of(device, "throttle_reasons"); reasons && *reasons >= 0) {
+    const bool hot = (static_cast<std::uint64_t>(*reasons) & kThermal) != 0;
+    facts.set("throttling.thermal_share", hot ? 1.0 : 0.0);
+  }
+  return facts;
+}
+
+Facts facts_of_run(const Progress& progress) {
+  Facts facts;
+  std::uint64_t dropped = 0;
   std::vector<double> steps;
   const Progress::Process* slowest = nullptr;
   for (const Progress::Process& p : progress.processes) {
+    dropped += p.lost_spans;
     if (!p.rank || !p.step_seconds) continue;
     steps.push_back(*p.step_seconds);
     if (slowest == nullptr || *p.step_seconds > *slowest->step_seconds) slowest = &p;
   }
-  if (steps.size() < 2) return;
-  std::nth_element(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2),
-                   steps.end());
-  const double median = steps[steps.size() / 2];
-  if (*slowest->step_seconds <= kSlowestRank * median) return;
-  out.push_back({"warning", fmt::format("rank {}: a step takes {:.1f} times the median rank's",
-                                        *slowest->rank, *slowest->step_seconds / median)});
+  facts.set("recorder.dropped_spans", static_cast<double>(dropped));
+  if (steps.size() < 2) return facts;
+  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
+  std::nth_element(steps.begin(), middle, steps.end());
+  if (*middle <= 0) return facts;
+  facts.set("ranks.count", static_cast<double>(steps.size()));
+  facts.set("ranks.step_ratio", *slowest->step_seconds / *middle);
+  facts.set("ranks.step_slowest", std::to_string(*slowest->rank));
+  return facts;
+}
+
+void add_findings(const Facts& facts, const std::string& who, std::vector<Alert>& out) {
+  for (const Finding& finding : advise(facts).findings) {
+    out.push_back({name(finding.rule.severity), finding.rule.id,
+                   fmt::format("{}{}: {}", who, finding.rule.title, finding.advice)});
+  }
 }
 
 }  // namespace
 
 std::vector<Alert> alerts_of(const Progress& progress) {
   std::vector<Alert> out;
-  for (const auto& [id, device] : devices_of(progress)) device_alerts(id, device, out);
-  rank_alerts(progress, out);
-  std::uint64_t lost = 0;
-  for (const Progress::Process& p : progress.processes) lost += p.lost_spans;
-  if (lost > 0) {
-    out.push_back({"warning", fmt::format("{} spans were dropped: buffers were full", lost)});
+  for (const auto& [id, device] : devices_of(progress)) {
+    add_findings(facts_of_device(device), id + ": ", out);
   }
+  add_findings(facts_of_run(progress), "", out);
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "serve/http.h"
 
@@ -13,13 +14,15 @@ namespace genscope::serve {
 
 class Guard {
  public:
-  // `token`: that requests must have; "" lets everyone ask. `address`: where the server listens.
-  Guard(std::string token, std::string address);
+  // `token`: that requests must have; "" lets everyone ask. `hosts`: names and addresses by which
+  // the server is asked, beside loopback's.
+  Guard(std::string token, const std::vector<std::string>& hosts);
 
   // The answer to a request that may not pass; nothing if it may.
   std::optional<HttpResponse> refuse(const HttpRequest& request) const;
-  // What every answer has: no sniffing, no framing, no referrer, a policy for content; and the
-  // cookie for a browser that came with the token in its address.
+  // What every answer has: no sniffing, no framing, no referrer, a policy for content where the
+  // answer has none of its own; and the cookie for a browser that came with the token in its
+  // address.
   void dress(const HttpRequest& request, HttpResponse& response) const;
 
   const std::string& token() const noexcept { return token_; }
@@ -28,12 +31,19 @@ class Guard {
   static bool usable(std::string_view token) noexcept;
   // 128 random bits in hexadecimal.
   static std::string random_token();
+  // By which a server that listens there is reached: the address; if it is not loopback's, this
+  // machine's name too, and for 0.0.0.0 and :: the addresses of all interfaces.
+  static std::vector<std::string> hosts_of(const std::string& address);
+  static bool is_loopback(const std::string& address) noexcept;
+
+  // Whether a Host field names this server.
+  bool host_is_ours(std::string_view host) const;
 
  private:
   bool knows_token(const HttpRequest& request) const;
-  bool host_is_ours(std::string_view host) const;
 
-  std::string token_, address_, cookie_;
+  std::string token_, cookie_;
+  std::vector<std::string> hosts_;  // in lower case, IPv6 in brackets
 };
 
 }  // namespace genscope::serve

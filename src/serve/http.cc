@@ -3,55 +3,76 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <pthread.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <boost/asio/write.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
-#include <boost/beast/http.hpp>
 #include <deque>
-#include <list>
+#include <filesystem>
 #include <mutex>
-#include <optional>
-#include <set>
 #include <thread>
 
-#include "serve/url.h"
+#include "serve/connection.h"
 
 namespace genscope::serve {
 namespace {
 
 namespace asio = boost::asio;
-namespace beast = boost::beast;
-namespace http = boost::beast::http;
 using tcp = asio::ip::tcp;
 using Trouble = boost::system::error_code;
+using std::chrono::milliseconds;
 
-using Text = std::shared_ptr<const std::string>;
+constexpr std::size_t kLeastConnections = 4;
+constexpr milliseconds kOutOfDescriptors{20};  // until accept is tried again
+constexpr milliseconds kCut{200};              // for threads to see that they are to end
 
 // A command that `genscope run` starts must not hold our sockets open.
 void keep_from_children(int descriptor) { fcntl(descriptor, F_SETFD, FD_CLOEXEC); }
 
+// What the limit on open files leaves for connections: reading runs needs some of it too.
+HttpLimits within_descriptors(HttpLimits limits) {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return limits;
+  std::error_code failed;
+  const std::filesystem::directory_iterator open("/proc/self/fd", failed);
+  const auto in_use = static_cast<std::uint64_t>(std::distance(begin(open), end(open)));
+  const std::uint64_t taken = in_use + limits.spare_descriptors;
+  const std::uint64_t left = files.rlim_cur > taken ? files.rlim_cur - taken : 0;
+  limits.connections = static_cast<std::size_t>(std::clamp<std::uint64_t>(
+      left, kLeastConnections, std::max(limits.connections, kLeastConnections)));
+  return limits;
+}
+
 // What has been said on one channel lately.
 struct Channel {
   std::uint64_t next = 1;
-  std::deque<std::pair<std::uint64_t, Text>> recent;
+  std::deque<std::pair<std::uint64_t, EventText>> recent;
+  std::size_t bytes = 0;
 };
 
-class Connection;
+// One thread that handlers run on, and how many requests it has.
+struct Worker {
+  asio::thread_pool thread{1};
+  std::atomic<std::size_t> waiting{0};  // not yet answered
+};
 
 // All of it belongs to the server's own thread, but for the atomics.
-class Server final : public HttpServer {
+class Server final : public HttpServer, public ConnectionHost {
  public:
-  Server(const HttpOptions& options, HttpHandler handler)
-      : limits(options.limits), handler_(std::move(handler)), acceptor_(io_) {}
-  ~Server() override { stop(std::chrono::milliseconds(0)); }
+  Server(const HttpOptions& options, HttpHandlers handlers)
+      : ConnectionHost(within_descriptors(options.limits)),
+        handlers_(std::move(handlers)),
+        acceptor_(io_) {}
+  ~Server() override {
+    stop(milliseconds(0));
+    for (Worker* worker : {&quick_, &slow_}) worker->thread.join();
+  }
 
   Status open(const HttpOptions& options);
   std::uint16_t port() const noexcept override { return port_; }
@@ -59,219 +80,50 @@ class Server final : public HttpServer {
   std::size_t readers(const std::string& channel) const override;
   void close_channel(const std::string& channel) override;
   HttpCounts counts() const override;
-  void stop(std::chrono::milliseconds grace) override;
-
-  // --- for connections
-  void ask(const std::shared_ptr<Connection>& connection, HttpRequest request);
-  void subscribe(const std::shared_ptr<Connection>& connection, const std::string& channel,
-                 std::uint64_t after);
-  void work(std::function<void()> task) { asio::post(workers_, std::move(task)); }
-  void gone(Connection& connection);
-  void idle(Connection& connection);  // it waits for its next request from now on
-  bool stopping() const noexcept { return stopping_; }
-
-  const HttpLimits limits;
-  std::atomic<std::uint64_t> accepted{0}, requests{0}, refused{0}, evicted{0}, slow_readers{0};
+  bool stop(milliseconds grace) override;
 
  private:
-  void accept();
-  void evict();
+  void ask(const std::shared_ptr<Connection>& connection, HttpRequest request,
+           bool keep_alive) override;
+  bool takes_streams() const noexcept override { return stream_count_ < limits.connections / 2; }
+  void subscribe(const std::shared_ptr<Connection>& connection, const std::string& channel,
+                 std::uint64_t after) override;
+  void work(std::function<void()> task) override;
+  void gone(Connection& connection) override;
+  void idle(Connection& connection) override;
+  bool stopping() const noexcept override { return stopping_; }
 
-  HttpHandler handler_;
-  asio::io_context io_{1};
-  asio::thread_pool workers_{1};
+  void accept();
+  void admit(tcp::socket socket);
+  void evict();
+  void handle(const std::shared_ptr<Connection>& connection, const HttpRequest& request,
+              bool keep_alive);
+  void hand_over(const std::shared_ptr<Connection>& connection, HttpRequest request,
+                 bool keep_alive);
+  template <class Do>
+  void for_each_connection(Do&& act);
+
+  const HttpHandlers handlers_;
+  // Shared with the replies that are to come, which may outlive the server.
+  const std::shared_ptr<asio::io_context> shared_io_ = std::make_shared<asio::io_context>(1);
+  asio::io_context& io_ = *shared_io_;
+  // Its thread runs until stop(): a connection whose handler is at work has nothing to wait for.
+  asio::executor_work_guard<asio::io_context::executor_type> running_{io_.get_executor()};
+  Worker quick_, slow_;
   tcp::acceptor acceptor_;
   asio::steady_timer pause_{io_};
   std::thread thread_;
   std::uint16_t port_ = 0;
-  std::atomic<bool> stopping_{false};
-  std::atomic<std::size_t> connection_count_{0}, stream_count_{0}, waiting_{0};
-  std::list<std::shared_ptr<Connection>> connections_;  // longest idle first
+  std::atomic<bool> stopping_{false}, cut_{false};
+  std::atomic<std::size_t> connection_count_{0}, stream_count_{0};
+  std::atomic<std::size_t> tasks_{0};  // given to the workers and not done
+  const std::shared_ptr<std::atomic<std::size_t>> later_waiting_ =
+      std::make_shared<std::atomic<std::size_t>>(0);
+  ConnectionList connections_;  // longest idle first
   std::map<std::string, Channel> channels_;
   mutable std::mutex reader_mutex_;
   std::map<std::string, std::size_t> reader_counts_;
 };
-
-class Connection : public std::enable_shared_from_this<Connection> {
- public:
-  Connection(tcp::socket socket, Server& server) : stream_(std::move(socket)), server_(server) {}
-
-  void read();
-  void answer(HttpResponse response, bool keep_alive, bool head_only);
-  void push(Text event);
-  void close();
-  void end_when_idle();
-  void end_when_sent();  // closes after the events that wait
-
-  std::list<std::shared_ptr<Connection>>::iterator place;
-  std::string channel;  // not empty: an event stream
-  bool busy = false;    // a request is being answered
-
- private:
-  void on_request(Trouble error);
-  void write_events();
-  void refuse(int status, std::string why);
-
-  beast::tcp_stream stream_;
-  Server& server_;
-  beast::flat_buffer buffer_;
-  std::optional<http::request_parser<http::string_body>> parser_;
-  std::optional<http::response<http::string_body>> response_;
-  std::deque<Text> events_;
-  bool writing_ = false, ending_ = false, closed_ = false;
-};
-
-// --- connection
-
-void Connection::read() {
-  busy = false;
-  parser_.emplace();
-  parser_->header_limit(server_.limits.header_bytes);
-  parser_->body_limit(server_.limits.body_bytes);
-  server_.idle(*this);
-  // The first byte may take as long as a browser keeps a connection; a request then has to come in
-  // one go, however slowly its bytes drip.
-  const bool fresh = buffer_.size() == 0;
-  stream_.expires_after(fresh ? server_.limits.idle : server_.limits.read);
-  auto self = shared_from_this();
-  const auto whole = [self](Trouble error) {
-    if (error) return self->on_request(error);
-    self->busy = true;
-    self->stream_.expires_after(self->server_.limits.read);
-    http::async_read(self->stream_, self->buffer_, *self->parser_,
-                     [self](Trouble e, std::size_t) { self->on_request(e); });
-  };
-  if (!fresh) return whole({});
-  stream_.async_read_some(buffer_.prepare(4096), [self, whole](Trouble error, std::size_t n) {
-    self->buffer_.commit(n);
-    whole(error);
-  });
-}
-
-void Connection::on_request(Trouble error) {
-  busy = true;
-  if (error == http::error::header_limit) return refuse(431, "the header is too large");
-  if (error == http::error::body_limit) return refuse(413, "the body is too large");
-  // Whoever is gone, or took too long, gets no answer.
-  const bool of_http =
-      error.category() == http::make_error_code(http::error::bad_target).category();
-  if (error == http::error::end_of_stream || error == http::error::partial_message ||
-      (error && !of_http)) {
-    return close();
-  }
-  if (error) return refuse(400, "this is not HTTP");
-  auto& message = parser_->get();
-  HttpRequest request;
-  request.method = std::string(message.method_string());
-  std::optional<Target> target = parse_target(std::string_view(message.target()));
-  if (!target) return refuse(400, "the address is malformed");
-  request.path = std::move(target->path);
-  request.query = std::move(target->query);
-  for (const auto& field : message) {
-    std::string key(field.name_string());
-    for (char& c : key) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-    request.headers.emplace(std::move(key), std::string(field.value()));
-  }
-  stream_.expires_never();  // while the handler works
-  server_.requests++;
-  server_.ask(shared_from_this(), std::move(request));
-}
-
-void Connection::refuse(int status, std::string why) {
-  server_.refused++;
-  answer({.status = status, .body = why + "\n"}, false, false);
-}
-
-void Connection::answer(HttpResponse response, bool keep_alive, bool head_only) {
-  if (closed_) return;
-  const bool streams = !response.stream.empty();
-  keep_alive = keep_alive && !streams && !server_.stopping();
-  response_.emplace(static_cast<http::status>(response.status), 11);
-  response_->set(http::field::content_type, response.type);
-  for (const auto& [name, value] : response.headers) response_->set(name, value);
-  response_->keep_alive(keep_alive);
-  if (streams) {
-    response_->set(http::field::cache_control, "no-store");
-    response_->body() = "";
-  } else {
-    response_->content_length(response.body.size());
-    if (!head_only) response_->body() = std::move(response.body);
-  }
-  stream_.expires_after(server_.limits.write);
-  auto self = shared_from_this();
-  const auto done = [self, keep_alive, streams, channel_name = response.stream,
-                     begun = std::move(response.streams),
-                     after = parser_ && parser_->is_done()
-                                 ? std::string(parser_->get()["Last-Event-ID"])
-                                 : std::string()](Trouble error, std::size_t) {
-    if (error || (!keep_alive && !streams)) return self->close();
-    if (!streams) return self->read();
-    self->writing_ = false;
-    self->server_.subscribe(self, channel_name, parse_number(after));
-    if (begun) self->server_.work(begun);
-    self->write_events();
-  };
-  if (streams || head_only) {
-    // Only the head: the events follow when there are some, or nothing does.
-    auto head = std::make_shared<http::response<http::empty_body>>();
-    head->base() = response_->base();
-    auto serializer = std::make_shared<http::response_serializer<http::empty_body>>(*head);
-    writing_ = true;
-    http::async_write_header(stream_, *serializer,
-                             [done, head, serializer](Trouble e, std::size_t n) { done(e, n); });
-    return;
-  }
-  http::async_write(stream_, *response_, done);
-}
-
-void Connection::push(Text event) {
-  if (closed_) return;
-  if (events_.size() >= server_.limits.stream_events) {
-    server_.slow_readers++;
-    return close();
-  }
-  events_.push_back(std::move(event));
-  write_events();
-}
-
-void Connection::write_events() {
-  if (writing_ || closed_ || channel.empty()) return;
-  auto self = shared_from_this();
-  if (events_.empty()) {
-    if (ending_) return close();
-    stream_.expires_never();
-    return;
-  }
-  writing_ = true;
-  const Text event = events_.front();
-  stream_.expires_after(server_.limits.write);
-  asio::async_write(stream_, asio::buffer(*event), [self, event](Trouble error, std::size_t) {
-    self->writing_ = false;
-    if (error) return self->close();
-    if (!self->events_.empty()) self->events_.pop_front();
-    self->write_events();
-  });
-}
-
-void Connection::close() {
-  if (closed_) return;
-  closed_ = true;
-  Trouble ignored;
-  stream_.socket().shutdown(tcp::socket::shutdown_both, ignored);
-  stream_.close();
-  server_.gone(*this);
-}
-
-void Connection::end_when_idle() {
-  if (!busy || !channel.empty()) close();
-}
-
-void Connection::end_when_sent() {
-  ending_ = true;
-  write_events();
-}
-
-// --- server
 
 Status Server::open(const HttpOptions& options) {
   const auto failed = [&](const char* what, const Trouble& error) {
@@ -284,8 +136,9 @@ Status Server::open(const HttpOptions& options) {
   if (error) return failed("understand the address", error);
   const tcp::endpoint endpoint(address, options.port);
   acceptor_.open(endpoint.protocol(), error);
+  if (error) return failed("listen on", error);
   keep_from_children(acceptor_.native_handle());
-  if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+  acceptor_.set_option(asio::socket_base::reuse_address(true), error);
   if (!error) acceptor_.bind(endpoint, error);
   if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
   if (error) return failed("listen on", error);
@@ -293,7 +146,15 @@ Status Server::open(const HttpOptions& options) {
   accept();
   thread_ = std::thread([this] {
     pthread_setname_np(pthread_self(), "genscope-http");
-    io_.run();
+    // No memory for a handler: that connection waits to be evicted, the others go on.
+    for (bool ended = false; !ended;) {
+      try {
+        io_.run();
+        ended = true;
+      } catch (const std::exception&) {
+        refused++;
+      }
+    }
   });
   return Done{};
 }
@@ -303,20 +164,30 @@ void Server::accept() {
     if (stopping_ || error == asio::error::operation_aborted) return;
     if (error) {  // out of descriptors: the longest idle gives way, and we breathe before the next
       evict();
-      pause_.expires_after(std::chrono::milliseconds(10));
-      pause_.async_wait([this](Trouble) { accept(); });
+      pause_.expires_after(kOutOfDescriptors);
+      pause_.async_wait([this](Trouble) {
+        if (!stopping_) accept();
+      });
       return;
     }
     accepted++;
     keep_from_children(socket.native_handle());
     if (connections_.size() >= limits.connections) evict();
-    auto connection = std::make_shared<Connection>(std::move(socket), *this);
-    connections_.push_back(connection);
-    connection->place = std::prev(connections_.end());
-    connection_count_ = connections_.size();
-    connection->read();
+    try {
+      if (connections_.size() < limits.connections) admit(std::move(socket));
+    } catch (const std::bad_alloc&) {
+      refused++;
+    }
     accept();
   });
+}
+
+void Server::admit(tcp::socket socket) {
+  const auto connection = std::make_shared<Connection>(std::move(socket), *this);
+  connections_.push_back(connection);
+  connection->place = std::prev(connections_.end());
+  connection_count_ = connections_.size();
+  connection->read();
 }
 
 // Closes the connection that has idled longest; if none idles, the oldest that is not a stream.
@@ -339,32 +210,79 @@ void Server::gone(Connection& connection) {
   if (!connection.channel.empty()) {
     stream_count_--;
     const std::lock_guard lock(reader_mutex_);
-    reader_counts_[connection.channel]--;
+    const auto count = reader_counts_.find(connection.channel);
+    if (--count->second == 0) reader_counts_.erase(count);
   }
   connections_.erase(connection.place);
   connection_count_ = connections_.size();
 }
 
-void Server::ask(const std::shared_ptr<Connection>& connection, HttpRequest request) {
-  if (waiting_ >= limits.waiting_requests) {
-    refused++;
-    return connection->answer({.status = 503, .body = "busy; try again\n"}, false, false);
+// `act` may take its connection out.
+template <class Do>
+void Server::for_each_connection(Do&& act) {
+  for (auto it = connections_.begin(); it != connections_.end();) {
+    const std::shared_ptr<Connection> connection = *it++;
+    act(*connection);
   }
-  waiting_++;
-  asio::post(workers_, [this, connection, request = std::move(request)] {
-    HttpResponse response;
-    try {
-      response = handler_(request);
-    } catch (const std::exception& error) {
-      response = {.status = 500, .body = std::string("this went wrong: ") + error.what() + "\n"};
-    }
-    const auto found = request.headers.find("connection");
-    const bool keep = found == request.headers.end() || found->second != "close";
-    asio::post(io_, [this, connection, response = std::move(response), keep,
-                     head = request.method == "HEAD"]() mutable {
-      waiting_--;
-      connection->answer(std::move(response), keep, head);
+}
+
+// On a worker's thread.
+void Server::handle(const std::shared_ptr<Connection>& connection, const HttpRequest& request,
+                    bool keep_alive) {
+  const auto send = [&](HttpResponse response) {
+    asio::post(io_, [connection, keep_alive, head = request.method == "HEAD",
+                     response = std::make_shared<HttpResponse>(std::move(response))] {
+      connection->answer(std::move(*response), keep_alive, head);
     });
+  };
+  try {
+    send(handlers_.answer(request));
+  } catch (const std::bad_alloc&) {
+    send({.status = 503, .body = "there is not enough memory for this\n"});
+  } catch (const std::exception& error) {
+    send({.status = 500, .body = std::string("this went wrong: ") + error.what() + "\n"});
+  }
+}
+
+void Server::work(std::function<void()> task) {
+  tasks_++;
+  asio::post(quick_.thread, [this, task = std::move(task)] {
+    try {
+      if (!cut_) task();
+    } catch (const std::exception&) {
+      refused++;
+    }
+    tasks_--;
+  });
+}
+
+void Server::ask(const std::shared_ptr<Connection>& connection, HttpRequest request,
+                 bool keep_alive) {
+  if (handlers_.at_once) {
+    if (std::optional<HttpResponse> known = handlers_.at_once(request)) {
+      return connection->answer(*std::move(known), keep_alive, request.method == "HEAD");
+    }
+  }
+  if (handlers_.later) return hand_over(connection, std::move(request), keep_alive);
+  const bool slow = handlers_.slow && handlers_.slow(request);
+  Worker& worker = slow ? slow_ : quick_;
+  const std::size_t most = slow ? limits.waiting_slow : limits.waiting_quick;
+  if (worker.waiting >= most || sending_bytes > limits.answer_bytes) {
+    refused++;
+    return connection->refuse({.status = 503, .body = "busy; try again\n"});
+  }
+  worker.waiting++;
+  tasks_++;
+  asio::post(worker.thread, [this, connection = connection, &worker, keep_alive,
+                             request = std::move(request)]() mutable {
+    try {
+      if (!cut_) handle(connection, request, keep_alive);
+    } catch (const std::exception&) {  // not even memory to say so
+      refused++;
+    }
+    connection.reset();
+    worker.waiting--;
+    tasks_--;
   });
 }
 
@@ -376,28 +294,28 @@ void Server::subscribe(const std::shared_ptr<Connection>& connection, const std:
     const std::lock_guard lock(reader_mutex_);
     reader_counts_[channel]++;
   }
-  if (after == 0) return;
-  // What a reader who comes back has missed, as far as its queue takes it.
-  const auto& recent = channels_[channel].recent;
-  auto first = std::find_if(recent.begin(), recent.end(),
-                            [&](const auto& event) { return event.first > after; });
-  const auto room = static_cast<std::ptrdiff_t>(limits.stream_events);
-  if (recent.end() - first > room) first = recent.end() - room;
-  for (; first != recent.end(); ++first) connection->push(first->second);
+  const auto known = channels_.find(channel);
+  if (after == 0 || known == channels_.end()) return;
+  for (const auto& [number, event] : known->second.recent) {  // what was missed
+    if (number > after) connection->push(event);
+  }
 }
 
 void Server::publish(const std::string& channel, const std::string& name, std::string data) {
   asio::post(io_, [this, channel, name, data = std::move(data)] {
     Channel& to = channels_[channel];
     const std::uint64_t number = to.next++;
-    const Text event = std::make_shared<const std::string>(
+    const EventText event = std::make_shared<const std::string>(
         fmt::format("id: {}\nevent: {}\ndata: {}\n\n", number, name, data));
     to.recent.emplace_back(number, event);
-    while (to.recent.size() > limits.replay_events) to.recent.pop_front();
-    for (auto it = connections_.begin(); it != connections_.end();) {
-      const std::shared_ptr<Connection> connection = *it++;  // push() may take it out
-      if (connection->channel == channel) connection->push(event);
+    to.bytes += event->size();
+    while (to.recent.size() > limits.stream_events || to.bytes > limits.stream_bytes) {
+      to.bytes -= to.recent.front().second->size();
+      to.recent.pop_front();
     }
+    for_each_connection([&](Connection& connection) {
+      if (connection.channel == channel) connection.push(event);
+    });
   });
 }
 
@@ -410,10 +328,9 @@ std::size_t Server::readers(const std::string& channel) const {
 void Server::close_channel(const std::string& channel) {
   asio::post(io_, [this, channel] {
     channels_.erase(channel);
-    for (auto it = connections_.begin(); it != connections_.end();) {
-      const std::shared_ptr<Connection> connection = *it++;
-      if (connection->channel == channel) connection->end_when_sent();
-    }
+    for_each_connection([&](Connection& connection) {
+      if (connection.channel == channel) connection.end_when_sent();
+    });
   });
 }
 
@@ -421,33 +338,97 @@ HttpCounts Server::counts() const {
   return {accepted, requests, refused, evicted, slow_readers, connection_count_, stream_count_};
 }
 
-void Server::stop(std::chrono::milliseconds grace) {
-  if (!thread_.joinable()) return;
+bool Server::stop(milliseconds grace) {
+  if (!thread_.joinable()) return tasks_ == 0;
   stopping_ = true;
   asio::post(io_, [this] {
     Trouble ignored;
     acceptor_.close(ignored);
-    for (auto it = connections_.begin(); it != connections_.end();) {
-      const std::shared_ptr<Connection> connection = *it++;
-      connection->end_when_idle();
-    }
-  });
-  const auto deadline = std::chrono::steady_clock::now() + grace;
-  while (connection_count_ > 0 && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  workers_.join();
-  asio::post(io_, [this] {
-    while (!connections_.empty()) {
-      const std::shared_ptr<Connection> connection = connections_.front();
-      connection->close();
-    }
     pause_.cancel();
+    for_each_connection([](Connection& connection) { connection.end_when_idle(); });
+  });
+  using Clock = std::chrono::steady_clock;
+  const auto until = [](Clock::time_point deadline, auto&& done) {
+    while (!done() && Clock::now() < deadline) std::this_thread::sleep_for(milliseconds(5));
+    return done();
+  };
+  until(Clock::now() + grace, [this] { return connection_count_ == 0; });
+  cut_ = true;
+  asio::post(io_, [this] {
+    for_each_connection([](Connection& connection) { connection.close(); });
+    io_.stop();
   });
   thread_.join();
+  return until(Clock::now() + kCut, [this] { return tasks_ == 0; });
 }
 
 }  // namespace
+
+// Connections belong to the server's thread, so an answer goes there, too. `connection` before `io`
+// in destruction: its socket needs it.
+class HttpReply::Impl {
+ public:
+  Impl(std::shared_ptr<asio::io_context> to, std::shared_ptr<Connection> of, std::stop_token left,
+       std::shared_ptr<std::atomic<std::size_t>> counted, bool stays, bool head_only)
+      : io(std::move(to)),
+        connection(std::move(of)),
+        gone(std::move(left)),
+        waiting(std::move(counted)),
+        keep_alive(stays),
+        head(head_only) {
+    ++*waiting;
+  }
+  ~Impl() {
+    try {
+      if (connection) send({.status = 500, .body = "there is no answer\n"});
+    } catch (const std::exception&) {  // no memory to say so: the client waits until it leaves
+    }
+    --*waiting;
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  void send(HttpResponse response) {
+    asio::post(*io, [to = std::move(connection), stays = keep_alive, head_only = head,
+                     answer = std::make_shared<HttpResponse>(std::move(response))] {
+      to->answer(std::move(*answer), stays, head_only);
+    });
+    connection = nullptr;
+  }
+
+  const std::shared_ptr<asio::io_context> io;
+  std::shared_ptr<Connection> connection;
+  const std::stop_token gone;
+
+ private:
+  const std::shared_ptr<std::atomic<std::size_t>> waiting;
+  const bool keep_alive, head;
+};
+
+namespace {
+void Server::hand_over(const std::shared_ptr<Connection>& connection, HttpRequest request,
+                       bool keep_alive) {
+  if (*later_waiting_ >= limits.waiting_later || sending_bytes > limits.answer_bytes) {
+    refused++;
+    return connection->refuse({.status = 503, .body = "busy; try again\n"});
+  }
+  HttpReply reply(std::make_unique<HttpReply::Impl>(shared_io_, connection, connection->watch(),
+                                                    later_waiting_, keep_alive,
+                                                    request.method == "HEAD"));
+  handlers_.later(std::move(request), std::move(reply));  // what it throws drops the reply: a 500
+}
+}  // namespace
+
+HttpReply::HttpReply(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+HttpReply::HttpReply(HttpReply&&) noexcept = default;
+HttpReply& HttpReply::operator=(HttpReply&&) noexcept = default;
+HttpReply::~HttpReply() = default;
+
+void HttpReply::send(HttpResponse response) {
+  if (impl_) impl_->send(std::move(response));
+  impl_.reset();
+}
+std::stop_token HttpReply::gone() const { return impl_ ? impl_->gone : std::stop_token(); }
 
 const std::string& HttpRequest::header(const std::string& name) const {
   static const std::string kNone;
@@ -456,10 +437,14 @@ const std::string& HttpRequest::header(const std::string& name) const {
 }
 
 Result<std::unique_ptr<HttpServer>> HttpServer::start(const HttpOptions& options,
-                                                      HttpHandler handler) {
-  auto server = std::make_unique<Server>(options, std::move(handler));
-  if (const Status opened = server->open(options); !opened) return opened.error();
-  return std::unique_ptr<HttpServer>(std::move(server));
+                                                      HttpHandlers handlers) {
+  try {
+    auto server = std::make_unique<Server>(options, std::move(handlers));
+    if (const Status opened = server->open(options); !opened) return opened.error();
+    return std::unique_ptr<HttpServer>(std::move(server));
+  } catch (const std::exception& error) {  // no thread, no memory, no descriptor
+    return Error{ErrorCode::io, std::string("cannot start a server: ") + error.what()};
+  }
 }
 
 }  // namespace genscope::serve

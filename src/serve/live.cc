@@ -4,7 +4,9 @@
 #include <pthread.h>
 #include <time.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <genscope/sample.h>
 
@@ -14,8 +16,10 @@
 namespace genscope::serve {
 namespace {
 
-constexpr int kQuietPolls = 3;    // until a run without a living process counts as ended
-constexpr int kLonelyPolls = 60;  // until a run that nobody looks at is let go
+constexpr int kQuietPolls = 3;        // until a run without a living process counts as ended
+constexpr int kLonelyPolls = 60;      // until a run that nobody looks at is let go
+constexpr int kUnscrapedPolls = 600;  // the same where somebody has scraped
+constexpr std::chrono::milliseconds kFirstLook{200};
 
 std::int64_t clock_ns(clockid_t clock) {
   timespec now{};
@@ -90,8 +94,9 @@ std::string tick_json(const RunEntry& run, const Progress& progress, std::int64_
     }
   }
   for (const Alert& alert : alerts_of(progress)) {
-    alerts += fmt::format(R"({}{{"severity":"{}","text":{}}})", alerts.empty() ? "" : ",",
-                          alert.severity, base::json_quote(alert.text));
+    alerts +=
+        fmt::format(R"({}{{"severity":"{}","rule":"{}","text":{}}})", alerts.empty() ? "" : ",",
+                    alert.severity, alert.rule, base::json_quote(alert.text));
   }
   return fmt::format(
       R"({{"at_ns":{},"in_progress":{},"processes":[{}],"values":[{}],"steps":[{}],"alerts":[{}]}})",
@@ -102,68 +107,126 @@ std::string tick_json(const RunEntry& run, const Progress& progress, std::int64_
 LiveRuns::LiveRuns(std::string folder, std::chrono::milliseconds interval)
     : folder_(std::move(folder)), interval_(interval) {}
 
+void LiveRuns::join() {
+  stop(std::chrono::milliseconds(0));
+  if (thread_.joinable()) thread_.join();
+}
+
 void LiveRuns::start(HttpServer& server) {
+  ended_ = false;
   thread_ = std::thread([this, &server] {
     pthread_setname_np(pthread_self(), "genscope-live");
     loop(server);
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    polled_.notify_all();
   });
 }
 
-void LiveRuns::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
+bool LiveRuns::stop(std::chrono::milliseconds grace) {
+  std::unique_lock lock(mutex_);
+  stopping_ = true;
   wake_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  polled_.notify_all();
+  return polled_.wait_for(lock, grace, [this] { return ended_; });
+}
+
+std::shared_ptr<LiveRuns::Watched> LiveRuns::follow_locked(const RunEntry& run) {
+  std::shared_ptr<Watched>& watched = watched_[run.id];
+  if (watched == nullptr) {
+    watched = std::make_shared<Watched>(run);
+    wake_.notify_all();
+  }
+  watched->lonely_polls = 0;
+  return watched;
 }
 
 void LiveRuns::watch(const RunEntry& run) {
   const std::lock_guard lock(mutex_);
-  const auto [it, added] = watched_.try_emplace(run.id, Watched{run, RunFollower(run.path)});
-  it->second.lonely_polls = 0;
-  if (added) wake_.notify_all();
+  follow_locked(run)->shown = true;
 }
 
-Progress LiveRuns::progress(const RunEntry& run) {
-  const std::lock_guard lock(mutex_);
-  const auto it = watched_.find(run.id);
-  return it != watched_.end() ? it->second.follower.poll() : RunFollower(run.path).poll();
+std::vector<std::shared_ptr<const Progress>> LiveRuns::scrape(const std::vector<RunEntry>& runs) {
+  std::unique_lock lock(mutex_);
+  std::vector<std::shared_ptr<Watched>> fresh, all;
+  for (const RunEntry& run : runs) {
+    all.push_back(follow_locked(run));
+    if (!std::exchange(all.back()->scraped, true)) fresh.push_back(all.back());
+  }
+  // The first look at a short run is there in a moment; a long one is caught up with meanwhile.
+  polled_.wait_for(lock, fresh.empty() ? std::chrono::milliseconds(0) : kFirstLook, [&] {
+    return stopping_ || std::all_of(fresh.begin(), fresh.end(),
+                                    [](const auto& watched) { return watched->tried; });
+  });
+  std::vector<std::shared_ptr<const Progress>> out;
+  for (const auto& watched : all) out.push_back(watched->progress);
+  return out;
 }
 
+// The followers work without the lock: whoever asks meanwhile gets what was known before.
 void LiveRuns::loop(HttpServer& server) {
   std::unique_lock lock(mutex_);
+  Clock::time_point next = Clock::now();
+  const auto unpolled = [](const auto& item) { return !item.second->tried; };
+  const auto news = [&] { return std::any_of(watched_.begin(), watched_.end(), unpolled); };
   while (!stopping_) {
-    for (auto it = watched_.begin(); it != watched_.end();) {
-      it = tick(server, it->second) ? std::next(it) : watched_.erase(it);
+    const bool due = Clock::now() >= next;
+    if (due) next = Clock::now() + interval_;
+    std::vector<std::shared_ptr<Watched>> now;
+    for (const auto& item : watched_) {
+      if (due || unpolled(item)) now.push_back(item.second);
     }
+    for (const auto& watched : now) {
+      if (stopping_) return;
+      lock.unlock();
+      bool goes_on = true;
+      try {
+        goes_on = tick(server, *watched);
+      } catch (const std::exception&) {  // no memory now: the next look may have some
+      }
+      lock.lock();
+      watched->tried = true;
+      if (!goes_on) watched_.erase(watched->run.id);
+      polled_.notify_all();
+    }
+    now.clear();
     if (watched_.empty()) {
       wake_.wait(lock, [this] { return stopping_ || !watched_.empty(); });
     } else {
-      wake_.wait_for(lock, interval_, [this] { return stopping_; });
+      wake_.wait_until(lock, next, [&] { return stopping_ || news(); });
     }
   }
 }
 
 bool LiveRuns::tick(HttpServer& server, Watched& watched) {
   const std::string channel = channel_of(watched.run.id);
-  watched.lonely_polls = server.readers(channel) == 0 ? watched.lonely_polls + 1 : 0;
-  if (watched.lonely_polls > kLonelyPolls) {
+  const bool read = server.readers(channel) > 0;
+  auto now = std::make_shared<const Progress>(watched.follower.poll());
+  bool alive = false, shown = false, lonely = false;
+  for (const Progress::Process& p : now->processes) alive |= p.alive;
+  {
+    const std::lock_guard lock(mutex_);
+    watched.lonely_polls = read ? 0 : watched.lonely_polls + 1;
+    lonely = watched.lonely_polls > (watched.scraped ? kUnscrapedPolls : kLonelyPolls);
+    watched.progress = now;
+    shown = watched.shown;
+  }
+  if (lonely) {
     server.close_channel(channel);
     return false;
   }
-  const Progress now = watched.follower.poll();
-  server.publish(channel, "tick",
-                 tick_json(watched.run, now, clock_ns(CLOCK_REALTIME), clock_ns(CLOCK_MONOTONIC)));
-  bool alive = false;
-  for (const Progress::Process& p : now.processes) alive |= p.alive;
+  const auto say = [&](const char* name, std::string data) {
+    if (shown) server.publish(channel, name, std::move(data));
+  };
+  if (shown) {
+    say("tick", tick_json(watched.run, *now, clock_ns(CLOCK_REALTIME), clock_ns(CLOCK_MONOTONIC)));
+  }
   watched.quiet_polls = alive ? 0 : watched.quiet_polls + 1;
-  const std::optional<RunEntry> ended = find_run(folder_, watched.run.id);
-  const bool known = ended && ended->exit_code;  // then nothing more is to come
+  const Result<std::optional<RunEntry>> ended = find_run(folder_, watched.run.id);
+  const bool known = ended && *ended && (*ended)->exit_code;  // then nothing more is to come
   if (!known && watched.quiet_polls < kQuietPolls) return true;
-  server.publish(
-      channel, "end",
-      fmt::format(R"({{"exit_code":{}}})", known ? fmt::format("{}", *ended->exit_code) : "null"));
+  say("end", fmt::format(R"({{"exit_code":{}}})",
+                         known ? fmt::format("{}", *(*ended)->exit_code) : "null"));
   server.close_channel(channel);
   return false;
 }

@@ -4,17 +4,40 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 
-#include <genscope/sample.h>
+#include "base/text.h"
 
 namespace genscope::serve {
 namespace {
 
+constexpr std::size_t kMostOwnCounters = 200;  // of a process: labels cost a scraper memory
+constexpr std::size_t kMostSeries = 50'000;    // of a scrape
+
+struct BaseUnit {
+  std::string_view suffix;
+  const char* base;
+  double factor;
+};
+constexpr BaseUnit kBaseUnits[] = {{"_ns", "_seconds", 1e-9}, {"_mhz", "_hertz", 1e6}};
+
+const BaseUnit* base_unit(const Metric& metric) {
+  for (const BaseUnit& unit : kBaseUnits) {
+    if (metric.id.ends_with(unit.suffix)) return &unit;
+  }
+  return nullptr;
+}
+
+// The value of a label, between its quotes.
 std::string label(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : base::to_utf8(text)) {
     if (c == '\\' || c == '"') out += '\\';
-    out += c == '\n' ? std::string("\\n") : std::string(1, c);
+    if (c == '\n') {
+      out += "\\n";
+    } else {
+      out += c;
+    }
   }
   return out;
 }
@@ -25,12 +48,19 @@ class Families {
   void add(const std::string& family, const char* type, std::string_view help,
            const std::string& labels, double value) {
     if (!std::isfinite(value)) return;
+    std::string series = labels.empty() ? family : fmt::format("{}{{{}}}", family, labels);
+    if (series_.size() >= kMostSeries || !series_.insert(series).second) {
+      leave_out();
+      return;
+    }
     Family& to = families_[family];
     to.type = type;
     to.help = help;
-    to.lines += labels.empty() ? fmt::format("{} {}\n", family, value)
-                               : fmt::format("{}{{{}}} {}\n", family, labels, value);
+    to.lines += fmt::format("{} {}\n", series, value);
   }
+  void leave_out() { left_out_++; }
+  std::size_t left_out() const { return left_out_; }
+
   std::string text() const {
     std::string out;
     for (const auto& [name, family] : families_) {
@@ -43,35 +73,35 @@ class Families {
  private:
   struct Family {
     const char* type = "gauge";
-    std::string help, lines;
+    std::string_view help;  // one of ours: no line ends, no backslashes
+    std::string lines;
   };
   std::map<std::string, Family> families_;
+  std::set<std::string, std::less<>> series_;
+  std::size_t left_out_ = 0;
 };
 
-constexpr std::size_t kMostOwnCounters = 200;  // of a process: labels cost a scraper memory
-
-// Under a name in base units, as Prometheus has it: seconds, hertz.
-void add_metric(const Metric& metric, const std::string& labels, double value, Families& out) {
-  struct Base {
-    std::string_view suffix;
-    const char* base;
-    double factor;
-  };
-  constexpr Base kBases[] = {{"_ns", "_seconds", 1e-9}, {"_mhz", "_hertz", 1e6}};
-  std::string name = fmt::format("genscope_{}", metric.id);
-  for (const Base& base : kBases) {
-    if (!name.ends_with(base.suffix)) continue;
-    name.replace(name.size() - base.suffix.size(), std::string::npos, base.base);
-    value *= base.factor;
+void add_value(const std::string& who, const std::string& counter, double value,
+               std::size_t& own_counters, Families& out) {
+  const std::size_t slash = counter.rfind('/');
+  const Metric* const metric = slash != std::string::npos
+                                   ? find_metric(std::string_view(counter).substr(slash + 1))
+                                   : nullptr;
+  if (metric != nullptr) {
+    const BaseUnit* const unit = base_unit(*metric);
+    const bool grows = metric->kind == MetricKind::counter;
+    out.add(prometheus_name(*metric), grows ? "counter" : "gauge", metric->description,
+            who + fmt::format(",entity=\"{}\"", label(std::string_view(counter).substr(0, slash))),
+            unit != nullptr ? value * unit->factor : value);
+  } else if (own_counters++ < kMostOwnCounters) {
+    out.add("genscope_program_value", "gauge", "What the program itself counts, by its name",
+            who + fmt::format(",name=\"{}\"", label(counter)), value);
+  } else {
+    out.leave_out();
   }
-  const bool grows = metric.kind == MetricKind::counter;
-  out.add(name + (grows ? "_total" : ""), grows ? "counter" : "gauge", metric.description, labels,
-          value);
 }
 
-void add_process(const std::string& run, const Progress::Process& p, Families& out) {
-  std::string who = fmt::format("run=\"{}\",pid=\"{}\"", run, p.pid);
-  if (p.rank) who += fmt::format(",rank=\"{}\"", *p.rank);
+void add_process(const std::string& who, const Progress::Process& p, Families& out) {
   out.add("genscope_process_up", "gauge", "1 while the process records", who, p.alive ? 1 : 0);
   if (!p.stage.empty()) {
     out.add("genscope_stage_info", "gauge", "The stage that the process is in",
@@ -91,43 +121,59 @@ void add_process(const std::string& run, const Progress::Process& p, Families& o
   }
   out.add("genscope_lost_spans_total", "counter", "Spans dropped because buffers were full", who,
           static_cast<double>(p.lost_spans));
-  std::size_t own = 0;
-  for (const auto& [counter, value] : p.values) {
-    const std::size_t slash = counter.rfind('/');
-    const Metric* const metric = slash != std::string::npos
-                                     ? find_metric(std::string_view(counter).substr(slash + 1))
-                                     : nullptr;
-    if (metric != nullptr) {
-      const std::string entity = label(std::string_view(counter).substr(0, slash));
-      add_metric(*metric, who + fmt::format(",entity=\"{}\"", entity), value, out);
-    } else if (own++ < kMostOwnCounters) {
-      out.add("genscope_counter", "gauge", "A counter of the program, by its name",
-              who + fmt::format(",name=\"{}\"", label(counter)), value);
-    }
+  std::size_t own_counters = 0;
+  for (const auto& [counter, value] : p.values) add_value(who, counter, value, own_counters, out);
+}
+
+void add_run(const MeasuredRun& run, Families& out) {
+  // Processes of two hosts may have one pid: the second of a pid says so.
+  std::map<std::string, std::size_t> met;
+  for (const Progress::Process& p : run.progress->processes) {
+    std::string who = fmt::format("run=\"{}\",pid=\"{}\"", label(run.id), p.pid);
+    if (p.rank) who += fmt::format(",rank=\"{}\"", *p.rank);
+    if (const std::size_t nth = ++met[who]; nth > 1) who += fmt::format(",nth=\"{}\"", nth);
+    add_process(who, p, out);
   }
 }
 
 }  // namespace
 
-std::string metrics_text(const std::vector<std::pair<RunEntry, Progress>>& runs,
-                         const HttpCounts& server) {
-  Families out;
-  out.add("genscope_runs_in_progress", "gauge", "Runs that are being recorded", "",
-          static_cast<double>(runs.size()));
-  out.add("genscope_http_connections", "gauge", "Open connections of this server", "",
-          static_cast<double>(server.connections));
-  out.add("genscope_http_streams", "gauge", "Of them, event streams", "",
-          static_cast<double>(server.streams));
-  out.add("genscope_http_requests_total", "counter", "Requests answered", "",
-          static_cast<double>(server.requests));
-  out.add("genscope_http_refused_total", "counter", "Requests refused: malformed, or too many", "",
-          static_cast<double>(server.refused));
-  out.add("genscope_http_slow_readers_total", "counter", "Event streams dropped for slowness", "",
-          static_cast<double>(server.slow_readers));
-  for (const auto& [run, progress] : runs) {
-    for (const Progress::Process& p : progress.processes) add_process(label(run.id), p, out);
+std::string prometheus_name(const Metric& metric) {
+  std::string name = fmt::format("genscope_{}", metric.id);
+  if (const BaseUnit* const unit = base_unit(metric)) {
+    name.replace(name.size() - unit->suffix.size(), std::string::npos, unit->base);
   }
-  return out.text();
+  // "_count" is kept for histograms: cpu_count is genscope_cpus.
+  constexpr std::string_view kCount = "_count";
+  if (name.ends_with(kCount)) name.replace(name.size() - kCount.size(), std::string::npos, "s");
+  return metric.kind == MetricKind::counter ? name + "_total" : name;
+}
+
+std::string metrics_text(const std::vector<MeasuredRun>& runs, const HttpCounts& server) {
+  Families out;
+  const auto own = [&](const char* name, const char* type, const char* help, std::uint64_t value) {
+    out.add(name, type, help, "", static_cast<double>(value));
+  };
+  std::size_t behind = 0;
+  for (const MeasuredRun& run : runs) behind += run.progress == nullptr ? 1 : 0;
+  own("genscope_runs_in_progress", "gauge", "Runs that are being recorded", runs.size());
+  own("genscope_runs_not_read_yet", "gauge",
+      "Of them, those without series yet: too long to read at once", behind);
+  own("genscope_http_connections", "gauge", "Open connections of this server", server.connections);
+  own("genscope_http_streams", "gauge", "Of them, event streams", server.streams);
+  own("genscope_http_requests_total", "counter", "Requests answered", server.requests);
+  own("genscope_http_refused_total", "counter", "Requests refused: malformed, or too many",
+      server.refused);
+  own("genscope_http_slow_readers_total", "counter", "Event streams dropped for slowness",
+      server.slow_readers);
+  // Before the runs, so that there is room for it.
+  Families of_runs;
+  for (const MeasuredRun& run : runs) {
+    if (run.progress != nullptr) add_run(run, of_runs);
+  }
+  own("genscope_series_left_out", "gauge", "Series that are not shown: too many, or of one name",
+      of_runs.left_out());
+  return out.text() + of_runs.text();
 }
 
 }  // namespace genscope::serve

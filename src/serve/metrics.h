@@ -1,19 +1,29 @@
 // What Prometheus reads: text format 0.0.4.
 #pragma once
 
+#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include <genscope/sample.h>
 #include <genscope/store.h>
 
 #include "serve/http.h"
-#include "serve/runs.h"
 
 namespace genscope::serve {
 
-// Runs in progress with where they are, and the server itself.
-std::string metrics_text(const std::vector<std::pair<RunEntry, Progress>>& runs,
-                         const HttpCounts& server);
+struct MeasuredRun {
+  std::string id;
+  std::shared_ptr<const Progress> progress;  // null: it is being caught up with
+};
+
+// Runs in progress with where they are, and the server itself. Always valid, whatever the program
+// calls its counters and stages: bytes that are not UTF-8 become U+FFFD, no series comes twice, and
+// the text is bounded. What is left out for that is counted in `genscope_series_left_out`.
+std::string metrics_text(const std::vector<MeasuredRun>& runs, const HttpCounts& server);
+
+// What a metric of docs/metrics.md is called here: base units, and no ending that Prometheus keeps
+// for itself.
+std::string prometheus_name(const Metric& metric);
 
 }  // namespace genscope::serve

@@ -1,42 +1,30 @@
 #include "serve/runs.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
 #include <filesystem>
-
-#include <genscope/store.h>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "report/format.h"
+#include "store/manifest.h"
+#include "store/recorded.h"
 
 namespace genscope::serve {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Whether the process of "trace-<pid>-<n>.gst" is there: on another host it cannot be asked.
-bool recorder_lives(std::string_view file) {
-  constexpr std::string_view kPrefix = "trace-";
-  if (!file.starts_with(kPrefix)) return false;
-  file.remove_prefix(kPrefix.size());
-  int pid = 0;
-  const auto [end, error] = std::from_chars(file.data(), file.data() + file.size(), pid);
-  if (error != std::errc() || pid <= 0) return false;
-  return kill(pid, 0) == 0 || errno == EPERM;
-}
+using MaybeRun = std::optional<RunEntry>;
 
-std::optional<RunEntry> entry_of(const fs::path& path) {
-  std::error_code error;
-  const Result<std::string> text = base::read_file((path / "run.json").string());
-  if (!text) return std::nullopt;
+Result<MaybeRun> entry_of(const fs::path& path) {
+  const Result<std::string> text = store::read_manifest(store::manifest_path(path.string()));
+  if (!text && text.error().code == ErrorCode::io) return text.error();
+  if (!text) return MaybeRun();
   const base::JsonObject manifest(*text);
-  if (!manifest.valid()) return std::nullopt;
+  if (!manifest.valid()) return MaybeRun();
   RunEntry entry;
   entry.path = path.string();
   entry.id = path.filename().string();
@@ -44,42 +32,55 @@ std::optional<RunEntry> entry_of(const fs::path& path) {
   entry.started_unix_ns = manifest.integer("started_unix_ns");
   entry.finished_unix_ns = manifest.integer("finished_unix_ns");
   if (manifest.has("exit_code")) entry.exit_code = static_cast<int>(manifest.integer("exit_code"));
-  bool alive = false;
-  for (const fs::directory_entry& file : fs::directory_iterator(path, error)) {
-    if (file.path().extension() != ".gst") continue;
-    alive |= recorder_lives(file.path().filename().string());
+  std::error_code error, ignored;
+  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() != ".gst") continue;
+    const std::uintmax_t bytes = it->file_size(ignored);
     entry.traces += 1;
-    entry.bytes += file.is_regular_file(error) ? file.file_size(error) : 0;
+    entry.bytes += ignored ? 0 : bytes;
   }
-  entry.in_progress = alive && !entry.exit_code;
-  return entry;
+  if (error) return base::errno_error("cannot list", entry.path, error.value());
+  if (entry.exit_code) return MaybeRun(std::move(entry));
+  const Result<bool> recorded = store::is_recorded(entry.path);
+  if (!recorded) return recorded.error();
+  entry.in_progress = *recorded;
+  return MaybeRun(std::move(entry));
 }
 
 }  // namespace
 
-std::vector<RunEntry> list_runs(const std::string& folder) {
+Result<std::vector<RunEntry>> list_runs(const std::string& folder) {
+  Result<MaybeRun> itself = entry_of(folder);
+  if (!itself) return itself.error();
   std::vector<RunEntry> runs;
-  if (auto itself = entry_of(folder)) {
-    runs.push_back(*std::move(itself));
+  if (*itself) {
+    runs.push_back(**std::move(itself));
     return runs;
   }
-  std::error_code error;
-  for (const fs::directory_entry& directory : fs::directory_iterator(folder, error)) {
-    if (!directory.is_directory(error)) continue;
-    if (auto entry = entry_of(directory.path())) runs.push_back(*std::move(entry));
+  std::error_code error, ignored;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (!it->is_directory(ignored)) continue;
+    Result<MaybeRun> entry = entry_of(it->path());
+    // A run that is being removed is no reason to show none.
+    if (!entry && entry.error().code == ErrorCode::io) return entry.error();
+    if (entry && *entry) runs.push_back(**std::move(entry));
   }
+  if (error) return base::errno_error("cannot list", folder, error.value());
   std::sort(runs.begin(), runs.end(), [](const RunEntry& a, const RunEntry& b) {
     return std::pair(a.started_unix_ns, a.id) > std::pair(b.started_unix_ns, b.id);
   });
   return runs;
 }
 
-std::optional<RunEntry> find_run(const std::string& folder, std::string_view id) {
+Result<std::optional<RunEntry>> find_run(const std::string& folder, std::string_view id) {
   // One name, so that no path can be asked for.
   if (id.empty() || id == "." || id == ".." ||
-      id.find_first_of(std::string_view("/\0", 2)) != id.npos)
-    return std::nullopt;
-  if (auto itself = entry_of(folder)) return itself->id == id ? itself : std::nullopt;
+      id.find_first_of(std::string_view("/\0", 2)) != id.npos) {
+    return MaybeRun();
+  }
+  Result<MaybeRun> itself = entry_of(folder);
+  if (!itself) return itself;
+  if (*itself) return (*itself)->id == id ? std::move(itself) : MaybeRun();
   return entry_of(fs::path(folder) / id);
 }
 

@@ -1,12 +1,11 @@
-#include <arpa/inet.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <thread>
+#include <array>
+#include <cmath>
 
 #include "serve/alerts.h"
 #include "serve/guard.h"
@@ -14,6 +13,7 @@
 #include "serve/metrics.h"
 #include "serve/runs.h"
 #include "serve/url.h"
+#include "testing/exposition.h"
 #include "testing/temp_dir.h"
 
 namespace genscope::serve {
@@ -38,6 +38,16 @@ TEST(Url, WhatIsMalformedIsRefused) {
   }
 }
 
+TEST(Url, AnAddressIsWrittenSoThatItIsReadTheSame) {
+  const Target target{"/runs/a b\"%/\xe9", {{"x&y", "1=2"}, {"z", ""}}};
+  const std::string text = target_text(target);
+  EXPECT_EQ(text, "/runs/a%20b%22%25/%E9?x%26y=1%3D2&z=");
+  const auto again = parse_target(text);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->path, target.path);
+  EXPECT_EQ(again->query, target.query);
+}
+
 TEST(Url, NumbersOfEvents) {
   EXPECT_EQ(parse_number("17"), 17u);
   for (const char* const text : {"", "-1", "1x", "99999999999999999999999"}) {
@@ -52,7 +62,7 @@ HttpRequest get(const std::string& path, std::map<std::string, std::string> head
 }
 
 TEST(Guard, TokenByHeaderQueryOrCookie) {
-  const Guard guard("secret", "127.0.0.1");
+  const Guard guard("secret", {"127.0.0.1"});
   EXPECT_TRUE(guard.refuse(get("/", {})));
   EXPECT_FALSE(guard.refuse(get("/healthz", {})));
   EXPECT_FALSE(guard.refuse(get("/", {{"authorization", "Bearer secret"}})));
@@ -62,27 +72,60 @@ TEST(Guard, TokenByHeaderQueryOrCookie) {
     EXPECT_TRUE(guard.refuse(get("/", {{"authorization", std::string("Bearer ") + wrong}})));
     EXPECT_TRUE(guard.refuse(get("/", {}, {{"token", wrong}}))) << wrong;
   }
-  EXPECT_FALSE(Guard("", "127.0.0.1").refuse(get("/", {})));
+  EXPECT_FALSE(Guard("", {"127.0.0.1"}).refuse(get("/", {})));
 }
 
 TEST(Guard, HostMustBeOurs) {
-  const Guard guard("", "192.168.1.5");
+  const Guard guard("", {"192.168.1.5", "Node7", "fe80::1"});
   const auto status = [&](const char* host) {
     const auto refused = guard.refuse({"GET", "/", {}, {{"host", host}}});
     return refused ? refused->status : 200;
   };
-  for (const char* const ours :
-       {"localhost", "localhost:8080", "127.0.0.1", "[::1]:80", "192.168.1.5:1"}) {
+  for (const char* const ours : {"localhost", "localhost:8080", "127.0.0.1", "[::1]:80",
+                                 "192.168.1.5:1", "node7:80", "NODE7", "[fe80::1]:80"}) {
     EXPECT_EQ(status(ours), 200) << ours;
   }
   for (const char* const other :
-       {"", "evil", "localhost.evil", "127.0.0.1.evil:80", "[::1].evil", "[::1]:80.evil:1"}) {
+       {"", "evil", "localhost.evil", "127.0.0.1.evil:80", "[::1].evil", "[::1]:80.evil:1",
+        "localhost:evil", "localhost:80:80", "node8", "192.168.1.6", "fe80::1"}) {
     EXPECT_EQ(status(other), 421) << other;
   }
 }
 
+TEST(Guard, BehindAnyAddressTheMachinesOwnNamesAreKnown) {
+  std::array<char, 256> name{};
+  ASSERT_EQ(::gethostname(name.data(), name.size() - 1), 0);
+  const Guard guard("", Guard::hosts_of("0.0.0.0"));
+  const auto passes = [&](const std::string& host) {
+    return !guard.refuse({"GET", "/", {}, {{"host", host}}});
+  };
+  EXPECT_TRUE(passes(std::string(name.data()) + ":80"));
+  EXPECT_TRUE(passes("127.0.0.1:80"));
+  EXPECT_TRUE(passes("0.0.0.0:80"));
+  EXPECT_FALSE(passes("evil.example"));
+  EXPECT_THAT(Guard::hosts_of("127.0.0.1"), ElementsAre("127.0.0.1"));
+}
+
+TEST(Guard, WhichAddressesAreLoopback) {
+  for (const char* const address : {"127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"}) {
+    EXPECT_TRUE(Guard::is_loopback(address)) << address;
+  }
+  for (const char* const address : {"0.0.0.0", "::", "192.168.1.5", "::ffff:10.0.0.1", "x", ""}) {
+    EXPECT_FALSE(Guard::is_loopback(address)) << address;
+  }
+}
+
+TEST(Guard, ALinkFromAnotherSiteLoadsItselfOnce) {
+  const Guard guard("secret", {});
+  const auto body = [&](const char* site) {
+    return guard.refuse(get("/", {{"sec-fetch-site", site}, {"sec-fetch-mode", "navigate"}}))->body;
+  };
+  EXPECT_THAT(body("cross-site"), HasSubstr("http-equiv=refresh"));
+  EXPECT_THAT(body("same-origin"), Not(HasSubstr("refresh")));
+}
+
 TEST(Guard, TwoServersDoNotTakeEachOthersCookie) {
-  EXPECT_NE(Guard("one", "127.0.0.1").cookie(), Guard("two", "127.0.0.1").cookie());
+  EXPECT_NE(Guard("one", {}).cookie(), Guard("two", {}).cookie());
 }
 
 TEST(Guard, WhatATokenMayBe) {
@@ -99,49 +142,6 @@ TEST(Guard, TokensAreNotTheSameTwice) {
   EXPECT_NE(Guard::random_token(), Guard::random_token());
 }
 
-// A connection to a server on loopback; its receive buffer is as small as the kernel allows.
-class SmallSocket {
- public:
-  explicit SmallSocket(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    const int bytes = 1024;
-    ::setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    ::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address);
-  }
-  ~SmallSocket() { ::close(fd_); }
-  void send(std::string_view text) {
-    ASSERT_EQ(::write(fd_, text.data(), text.size()), static_cast<ssize_t>(text.size()));
-  }
-
- private:
-  int fd_;
-};
-
-TEST(Http, AReaderThatDoesNotReadIsDroppedNotBufferedFor) {
-  HttpOptions options;
-  options.limits.stream_events = 4;
-  const auto server = HttpServer::start(options, [](const HttpRequest&) {
-    return HttpResponse{.type = "text/event-stream", .stream = "news"};
-  });
-  ASSERT_TRUE(server.ok());
-  const auto until = [&](auto&& condition) {
-    for (int i = 0; i < 3000 && !condition(); ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    return condition();
-  };
-  SmallSocket lazy((*server)->port());
-  lazy.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
-  ASSERT_TRUE(until([&] { return (*server)->readers("news") == 1; }));
-  // More than the socket's buffers hold, whatever they grow to, and than may wait.
-  for (int i = 0; i < 20; ++i) (*server)->publish("news", "tick", std::string(2 << 20, 'x'));
-  EXPECT_TRUE(until([&] { return (*server)->counts().slow_readers == 1; }));
-  EXPECT_TRUE(until([&] { return (*server)->readers("news") == 0; }));
-}
-
 TEST(Runs, AreFoundByNameOnly) {
   const genscope::testing::TempDir dir;
   RunRequest request;
@@ -150,13 +150,39 @@ TEST(Runs, AreFoundByNameOnly) {
   request.command = {"c"};
   const Result<std::string> made = create_run(request);
   ASSERT_TRUE(made.ok());
-  EXPECT_EQ(list_runs(dir.path()).size(), 1u);
-  EXPECT_TRUE(find_run(dir.path(), "run a"));
+  const auto found = [](const std::string& folder, const char* id) {
+    const auto run = find_run(folder, id);
+    return run && *run;
+  };
+  EXPECT_EQ(list_runs(dir.path())->size(), 1u);
+  EXPECT_TRUE(found(dir.path(), "run a"));
   for (const char* const id : {"", ".", "..", "../run a", "run a/", "/", "run"}) {
-    EXPECT_FALSE(find_run(dir.path(), id)) << id;
+    EXPECT_FALSE(found(dir.path(), id)) << id;
   }
-  EXPECT_TRUE(find_run(dir / "run a", "run a")) << "the folder may be a run itself";
-  EXPECT_TRUE(list_runs(dir / "none").empty());
+  EXPECT_TRUE(found(dir / "run a", "run a")) << "the folder may be a run itself";
+}
+
+TEST(Runs, WhatCannotBeLookedAtIsAnErrorAndNotNothing) {
+  const genscope::testing::TempDir dir;
+  RunRequest request;
+  request.path = dir / "a";
+  request.command = {"c"};
+  ASSERT_TRUE(create_run(request).ok());
+  EXPECT_FALSE(list_runs(dir / "none").ok()) << "the folder is gone";
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto list = list_runs(dir.path());
+  const auto one = find_run(dir.path(), "a");
+  const auto itself = list_runs(dir / "a");
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_FALSE(list.ok());
+  EXPECT_THAT(list.error().message, HasSubstr("Too many open files"));
+  EXPECT_FALSE(one.ok());
+  EXPECT_FALSE(itself.ok());
+  EXPECT_EQ(list_runs(dir.path())->size(), 1u);
 }
 
 Progress sample_progress() {
@@ -189,7 +215,10 @@ TEST(Live, TickSaysWhereTheRunIs) {
   EXPECT_THAT(
       tick,
       HasSubstr(R"({"pid":7,"name":"loss","entity":null,"metric":null,"unit":null,"value":0.25})"));
-  EXPECT_THAT(tick, HasSubstr("gpu0: memory is 96% full"));
+  EXPECT_THAT(
+      tick,
+      HasSubstr(
+          R"("severity":"warning","rule":"MEM-HIGH","text":"gpu0: GPU memory is nearly full: The peak is 96% of)"));
   EXPECT_THAT(tick, Not(HasSubstr("\n")));
 }
 
@@ -202,25 +231,93 @@ TEST(Alerts, OfTheSlowestRank) {
     progress.processes.push_back(p);
   }
   ASSERT_EQ(alerts_of(progress).size(), 1u);
-  EXPECT_EQ(alerts_of(progress)[0].text, "rank 2: a step takes 2.0 times the median rank's");
+  EXPECT_EQ(alerts_of(progress)[0].rule, "RANK-STEP");
+  EXPECT_THAT(alerts_of(progress)[0].text,
+              HasSubstr("A step of rank 2 takes 2x the median rank's"));
   progress.processes[2].step_seconds = 1.4;
   EXPECT_TRUE(alerts_of(progress).empty());
 }
 
+std::string text_of(const Progress& progress, const std::string& id = "a\"b") {
+  const std::string text = metrics_text({{id, std::make_shared<Progress>(progress)}}, {});
+  EXPECT_EQ(genscope::testing::Exposition::problem_of(text), "");
+  return text;
+}
+
 TEST(Metrics, CountersEndInTotalAndLabelsAreEscaped) {
-  RunEntry run;
-  run.id = "a\"b";
   Progress progress = sample_progress();
   progress.processes[0].values.emplace_back("tree/cpu_ns", 5.0);
-  const std::string text = metrics_text({{run, progress}}, {});
+  const std::string text = text_of(progress);
   EXPECT_THAT(text, HasSubstr("# TYPE genscope_cpu_seconds_total counter\n"));
   EXPECT_THAT(
       text,
       HasSubstr("genscope_cpu_seconds_total{run=\"a\\\"b\",pid=\"7\",entity=\"tree\"} 5e-09\n"));
   EXPECT_THAT(
       text, HasSubstr("genscope_memory_used_bytes{run=\"a\\\"b\",pid=\"7\",entity=\"gpu0\"} 96\n"));
-  EXPECT_THAT(text, HasSubstr("genscope_counter{run=\"a\\\"b\",pid=\"7\",name=\"loss\"} 0.25\n"))
+  EXPECT_THAT(text,
+              HasSubstr("genscope_program_value{run=\"a\\\"b\",pid=\"7\",name=\"loss\"} 0.25\n"))
       << "names of the program are no names of Prometheus";
+}
+
+TEST(Metrics, EveryMetricHasANameThatTheLinterTakes) {
+  Progress progress;
+  progress.processes.resize(1);
+  for (const Metric& metric : all_metrics()) {
+    progress.processes[0].values.emplace_back("x/" + std::string(metric.id), 1.0);
+  }
+  const std::string text = text_of(progress);
+  EXPECT_THAT(text, HasSubstr("genscope_cpus{"));
+  EXPECT_THAT(text, HasSubstr("genscope_series_left_out 0\n"));
+}
+
+TEST(Metrics, NamesThatAreNotUtf8SpoilNothing) {
+  Progress progress;
+  progress.processes.resize(2);  // of one pid, as on two hosts
+  progress.processes[0].stage = "\xff\n\\\"";
+  progress.processes[0].values = {
+      {"temp\xe9rature", 1.0}, {"temp\xe8rature", 2.0}, {"x", std::nan("")}, {"\n", 3.0}};
+  const std::string text = text_of(progress, "run\xc3");
+  EXPECT_THAT(text, HasSubstr("name=\"temp\xEF\xBF\xBDrature\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("run=\"run\xEF\xBF\xBD\""));
+  EXPECT_THAT(text, HasSubstr("genscope_series_left_out 1\n")) << "two names became one";
+  EXPECT_THAT(text, HasSubstr("pid=\"0\",nth=\"2\"} 0\n"));
+}
+
+TEST(Metrics, TheTextIsBounded) {
+  Progress progress;
+  progress.processes.resize(300);
+  for (std::size_t i = 0; i < progress.processes.size(); ++i) {
+    progress.processes[i].pid = static_cast<std::uint32_t>(i);
+    for (int c = 0; c < 300; ++c) {
+      progress.processes[i].values.emplace_back(fmt::format("counter {}", c), 1.0);
+    }
+  }
+  const std::string text = text_of(progress);
+  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 50'100);
+  EXPECT_THAT(text, HasSubstr("genscope_series_left_out 40600\n"));
+}
+
+TEST(Metrics, ARunThatIsNotReadYetIsCounted) {
+  const std::string text = metrics_text({{"long", nullptr}}, {});
+  EXPECT_EQ(genscope::testing::Exposition::problem_of(text), "");
+  EXPECT_THAT(text, HasSubstr("genscope_runs_in_progress 1\n"));
+  EXPECT_THAT(text, HasSubstr("genscope_runs_not_read_yet 1\n"));
+}
+
+TEST(Exposition, FindsWhatIsWrong) {
+  const auto problem = [](const char* text) {
+    return genscope::testing::Exposition::problem_of(text);
+  };
+  EXPECT_EQ(problem("# HELP a b\n# TYPE a gauge\na{x=\"1\"} 2\na{x=\"\\\\\"} 3\n"), "");
+  for (const char* const wrong :
+       {"# HELP a b\n# TYPE a gauge\na 2", "a 1\n", "# HELP a b\n# TYPE a gauge\na 1\na 2\n",
+        "# HELP a b\n# TYPE a gauge\na{x=\"\xe9\"} 1\n", "# HELP a b\n# TYPE a counter\na 1\n",
+        "# HELP a b\n# TYPE a gauge\na{x=\"\\t\"} 1\n", "# HELP a b\n# TYPE a gauge\na{x=\"1} 1\n",
+        "# HELP a b\n# TYPE a gauge\na NaNa\n", "# HELP a_count b\n# TYPE a_count gauge\n",
+        "# HELP a b\n# TYPE a gauge\n# HELP a b\n",
+        "# HELP a b\n# TYPE a gauge\na{x=\"1\",x=\"2\"} 1\n"}) {
+    EXPECT_NE(problem(wrong), "") << wrong;
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 
@@ -16,6 +17,7 @@
 #include "serve/live.h"
 #include "serve/metrics.h"
 #include "serve/runs.h"
+#include "serve/url.h"
 
 namespace genscope::serve {
 namespace {
@@ -24,6 +26,38 @@ constexpr const char* kHtml = "text/html; charset=utf-8";
 constexpr const char* kJson = "application/json";
 
 HttpResponse not_found() { return {.status = 404, .body = "there is no such page\n"}; }
+
+// Not a 404, nor an empty list: what is there is not known.
+HttpResponse cannot_look(const Error& error) {
+  return {.status = 503, .body = error.message + "\n", .headers = {{"Retry-After", "5"}}};
+}
+
+// The policy that the page carries, with the hashes of its script and style, as a header: it then
+// also says what only a header can.
+std::string policy_of(std::string_view page) {
+  constexpr std::string_view kMark = "http-equiv=\"Content-Security-Policy\" content=\"";
+  const std::size_t at = page.find(kMark);
+  if (at == std::string_view::npos) return "default-src 'none'";
+  page.remove_prefix(at + kMark.size());
+  return std::string(page.substr(0, page.find('"'))) + "; frame-ancestors 'none'";
+}
+
+HttpResponse page() {
+  static const std::string policy = policy_of(report::live_page());
+  return {.type = kHtml,
+          .body = std::string(report::live_page()),
+          .headers = {{"Content-Security-Policy", policy}}};
+}
+
+// Whether a person looks at it in a browser, whose address must not keep the token.
+bool is_page(std::string_view path) { return path == "/" || path.starts_with("/runs/"); }
+
+std::optional<HttpResponse> without_token(const HttpRequest& request) {
+  if (!is_page(request.path) || !request.query.contains("token")) return std::nullopt;
+  Target target{request.path, request.query};
+  target.query.erase("token");
+  return HttpResponse{.status = 303, .headers = {{"Location", target_text(target)}}};
+}
 
 // A run as it is now, read and summed up.
 struct Whole {
@@ -36,7 +70,7 @@ Result<Whole> whole(const RunEntry& entry) {
   if (!run) return run.error();
   Whole out{std::move(*run), {}, {}};
   out.analysis = analyze(out.run);
-  out.advice = advise(facts_of(out.run, out.analysis));
+  out.advice = advise(facts_of(out.analysis));
   return out;
 }
 
@@ -59,14 +93,21 @@ class SiteImpl final : public Site {
  public:
   explicit SiteImpl(const SiteOptions& options)
       : options_(with_whole_path(options)),
-        guard_(options.token, options.address),
+        guard_(options.token, hosts_of(options)),
         live_(options_.folder, options_.interval) {}
-  ~SiteImpl() override { stop(std::chrono::milliseconds(0)); }
+  // The live thread and the handlers use each other's half: both end before either goes.
+  ~SiteImpl() override {
+    stop(std::chrono::milliseconds(0));
+    live_.join();
+  }
 
   Status start() {
+    HttpHandlers handlers{
+        .answer = [this](const HttpRequest& request) { return dressed(request, route(request)); },
+        .slow = [](const HttpRequest& request) { return reads_a_run(request.path); },
+        .at_once = [this](const HttpRequest& request) { return at_once(request); }};
     Result<std::unique_ptr<HttpServer>> server =
-        HttpServer::start({options_.address, options_.port, options_.limits},
-                          [this](const HttpRequest& request) { return answer(request); });
+        HttpServer::start({options_.address, options_.port, options_.limits}, std::move(handlers));
     if (!server) return server.error();
     server_ = std::move(*server);
     live_.start(*server_);
@@ -82,38 +123,63 @@ class SiteImpl final : public Site {
                        options_.token.empty() ? "" : "?token=", options_.token);
   }
   HttpCounts counts() const override { return server_->counts(); }
-  void stop(std::chrono::milliseconds grace) override {
-    live_.stop();
-    if (server_) server_->stop(grace);
+  bool stop(std::chrono::milliseconds grace) override {
+    const auto deadline = std::chrono::steady_clock::now() + grace;
+    live_.stop(std::chrono::milliseconds(0));
+    const bool answered = !server_ || server_->stop(grace);
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - std::chrono::steady_clock::now());
+    return live_.stop(std::max(left, std::chrono::milliseconds(100))) && answered;
   }
 
  private:
-  HttpResponse answer(const HttpRequest& request) {
-    std::optional<HttpResponse> refused = guard_.refuse(request);
-    HttpResponse response = refused ? *std::move(refused) : route(request.path);
+  static std::vector<std::string> hosts_of(const SiteOptions& options) {
+    std::vector<std::string> hosts = Guard::hosts_of(options.address);
+    hosts.insert(hosts.end(), options.hosts.begin(), options.hosts.end());
+    return hosts;
+  }
+
+  HttpResponse dressed(const HttpRequest& request, HttpResponse response) const {
     guard_.dress(request, response);
     return response;
   }
 
-  HttpResponse route(std::string_view path) {
-    if (path == "/healthz") return {.body = "ok\n"};
-    if (path == "/") return page();
+  std::optional<HttpResponse> at_once(const HttpRequest& request) const {
+    std::optional<HttpResponse> known = guard_.refuse(request);
+    if (!known) known = without_token(request);
+    if (!known && request.path == "/healthz") known = HttpResponse{.body = "ok\n"};
+    if (!known && request.path == "/") known = page();
+    if (!known) return std::nullopt;
+    return dressed(request, *std::move(known));
+  }
+
+  static bool reads_a_run(std::string_view path) {
+    return path.ends_with("/page") || path.ends_with("/report.html") ||
+           path.ends_with("/report.json");
+  }
+
+  HttpResponse route(const HttpRequest& request) {
+    std::string_view path = request.path;
     if (path == "/metrics") return metrics();
-    if (path == "/api/v1/runs")
-      return {.type = kJson, .body = runs_json(list_runs(options_.folder))};
+    if (path == "/api/v1/runs") {
+      const Result<std::vector<RunEntry>> runs = list_runs(options_.folder);
+      if (!runs) return cannot_look(runs.error());
+      return {.type = kJson, .body = runs_json(*runs)};
+    }
     for (const std::string_view prefix : {"/runs/", "/api/v1/runs/"}) {
       if (!path.starts_with(prefix)) continue;
       path.remove_prefix(prefix.size());
       const std::size_t slash = path.find('/');
-      const std::optional<RunEntry> run = find_run(options_.folder, path.substr(0, slash));
+      const Result<std::optional<RunEntry>> found =
+          find_run(options_.folder, path.substr(0, slash));
+      if (!found) return cannot_look(found.error());
+      const std::optional<RunEntry>& run = *found;
       if (!run) return {.status = 404, .body = "there is no such run\n"};
       if (prefix == "/runs/") return slash == std::string_view::npos ? page() : not_found();
       return part(*run, slash == std::string_view::npos ? "" : path.substr(slash + 1));
     }
     return not_found();
   }
-
-  static HttpResponse page() { return {.type = kHtml, .body = std::string(report::live_page())}; }
 
   HttpResponse part(const RunEntry& run, std::string_view what) {
     if (what == "stream") {
@@ -123,26 +189,29 @@ class SiteImpl final : public Site {
     }
     if (what != "page" && what != "report.html" && what != "report.json") return not_found();
     const Result<Whole> read = whole(run);
+    if (!read && read.error().code == ErrorCode::io) return cannot_look(read.error());
     if (!read) return {.status = 500, .body = read.error().message + "\n"};
-    const auto& [recorded, analysis, advice] = *read;
+    const Whole& all = *read;
     if (what == "report.html") {
-      HttpResponse response =
-          written(kHtml, [&](const Sink& sink) { report_html(recorded, analysis, advice, sink); });
+      HttpResponse response = written(
+          kHtml, [&](const Sink& sink) { report_html(all.run, all.analysis, all.advice, sink); });
       response.headers.emplace_back("Content-Disposition", "attachment; filename=report.html");
       return response;
     }
-    HttpResponse response =
-        written(kJson, [&](const Sink& sink) { report_json(recorded, analysis, advice, sink); });
+    HttpResponse response = written(
+        kJson, [&](const Sink& sink) { report_json(all.run, all.analysis, all.advice, sink); });
     if (what == "report.json") return response;
     return {.type = "application/gzip",
-            .body = report::gzip(report::page_container(recorded, analysis, response.body, {}))};
+            .body = report::gzip(report::page_container(all.run, all.analysis, response.body, {}))};
   }
 
   HttpResponse metrics() {
-    std::vector<std::pair<RunEntry, Progress>> runs;
-    for (const RunEntry& run : list_runs(options_.folder)) {
-      if (run.in_progress) runs.emplace_back(run, live_.progress(run));
-    }
+    Result<std::vector<RunEntry>> found = list_runs(options_.folder);
+    if (!found) return cannot_look(found.error());
+    std::erase_if(*found, [](const RunEntry& run) { return !run.in_progress; });
+    const std::vector<std::shared_ptr<const Progress>> progress = live_.scrape(*found);
+    std::vector<MeasuredRun> runs;
+    for (std::size_t i = 0; i < found->size(); ++i) runs.push_back({(*found)[i].id, progress[i]});
     const HttpServer* const server = answering_.load(std::memory_order_acquire);
     return {.type = "text/plain; version=0.0.4; charset=utf-8",
             .body = metrics_text(runs, server != nullptr ? server->counts() : HttpCounts{})};
@@ -159,9 +228,13 @@ class SiteImpl final : public Site {
 }  // namespace
 
 Result<std::unique_ptr<Site>> Site::open(const SiteOptions& options) {
-  auto site = std::make_unique<SiteImpl>(options);
-  if (const Status started = site->start(); !started) return started.error();
-  return std::unique_ptr<Site>(std::move(site));
+  try {
+    auto site = std::make_unique<SiteImpl>(options);
+    if (const Status started = site->start(); !started) return started.error();
+    return std::unique_ptr<Site>(std::move(site));
+  } catch (const std::exception& error) {  // no thread, no memory
+    return Error{ErrorCode::io, std::string("cannot start a server: ") + error.what()};
+  }
 }
 
 }  // namespace genscope::serve

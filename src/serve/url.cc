@@ -1,5 +1,7 @@
 #include "serve/url.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -32,7 +34,28 @@ std::optional<std::string> decoded(std::string_view text, bool plus_is_space) {
   return out;
 }
 
+std::string escaped(std::string_view text) {
+  constexpr std::string_view kPlain = "-_.~/";
+  std::string out;
+  for (const char c : text) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                       kPlain.find(c) != std::string_view::npos;
+    out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+
 }  // namespace
+
+std::string target_text(const Target& target) {
+  std::string out = escaped(target.path);
+  char mark = '?';
+  for (const auto& [key, value] : target.query) {
+    out += fmt::format("{}{}={}", mark, escaped(key), escaped(value));
+    mark = '&';
+  }
+  return out;
+}
 
 std::optional<Target> parse_target(std::string_view text) {
   if (text.empty() || text.front() != '/') return std::nullopt;
@@ -54,6 +77,12 @@ std::optional<Target> parse_target(std::string_view text) {
     target.query.emplace(*std::move(key), *std::move(value));
   }
   return target;
+}
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  return out;
 }
 
 std::uint64_t parse_number(std::string_view text) noexcept {

@@ -18,6 +18,11 @@ struct Target {
 // a broken escape, a NUL or another control character.
 std::optional<Target> parse_target(std::string_view text);
 
+// The address that parse_target takes for this: everything but letters, digits and -_.~/ escaped.
+std::string target_text(const Target& target);
+
+std::string lower_case(std::string_view text);  // of ASCII
+
 std::uint64_t parse_number(std::string_view text) noexcept;  // 0 if it is none
 
 }  // namespace genscope::serve

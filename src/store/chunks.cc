@@ -1,10 +1,14 @@
 #include "store/chunks.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <new>
 
 #include "base/json.h"
 #include "genscope/internal/word.h"
+#include "trace/fold.h"
 
 namespace genscope::store {
 namespace {
@@ -39,6 +43,7 @@ std::optional<Chunk> chunk_of(const trace::FrameView& frame) {
   chunk.codec = h.codec;
   chunk.open_spans = h.open_spans;
   chunk.payload = frame.payload;
+  chunk.from_live = (h.flags & trace::kFrameFromLive) != 0;
   return chunk;
 }
 
@@ -81,10 +86,17 @@ Status check_preamble(const std::string& path, std::span<const std::byte> bytes)
   return Done{};
 }
 
+void take_close(const std::string& text, TraceBytes& out) {
+  const base::JsonObject json(text);
+  out.folded = json.has("folded");
+  out.closed = !out.folded;
+  out.stopped = json.text("stopped");
+}
+
 void scan(std::span<const std::byte> bytes, TraceBytes& out) {
   trace::FrameScanner scanner(bytes);
   trace::FrameView frame;
-  out.closed = false;  // only the last segment's end counts
+  out.closed = out.folded = false;  // only the last segment's end counts
   while (scanner.next(frame)) {
     switch (frame.header.type) {
       case trace::FrameType::chunk:
@@ -100,9 +112,8 @@ void scan(std::span<const std::byte> bytes, TraceBytes& out) {
         }
         break;
       case trace::FrameType::close:
-        out.closed = true;
-        out.stopped = text_in(
-            {reinterpret_cast<const char*>(frame.payload.data()), frame.payload.size()}, "stopped");
+        take_close({reinterpret_cast<const char*>(frame.payload.data()), frame.payload.size()},
+                   out);
         break;
       case trace::FrameType::process:
         break;
@@ -131,6 +142,20 @@ void order(std::vector<Chunk>& chunks) {
 
 }  // namespace
 
+namespace {
+
+// A process that is gone without a close: its buffers go into its trace, where that is allowed.
+void fold(const std::string& live, const std::vector<std::string>& paths) {
+  if (::access(live.c_str(), F_OK) != 0) return;
+  try {
+    trace::fold_live(live, paths);
+  } catch (const std::bad_alloc&) {
+    // Then they are read where they are.
+  }
+}
+
+}  // namespace
+
 Result<TraceBytes> read_bytes(const std::vector<std::string>& paths) {
   TraceBytes out;
   out.process_json = first_process_json(paths);
@@ -139,6 +164,7 @@ Result<TraceBytes> read_bytes(const std::vector<std::string>& paths) {
   if (!live.empty()) {
     const std::filesystem::path folder = std::filesystem::path(paths[0]).parent_path();
     if (live.find('/') == std::string::npos) live = (folder / live).string();
+    fold(live, paths);
     auto content = read_live(live, text_in(out.process_json, "trace_id"));
     if (content.ok()) out.live = std::move(*content);
   }
@@ -155,7 +181,8 @@ Result<TraceBytes> read_bytes(const std::vector<std::string>& paths) {
     scan(file->bytes(), out);
     out.files.push_back(std::move(*file));
   }
-  if (out.closed) out.live.reset();
+  if (out.closed || out.folded) out.live.reset();
+  if (out.live && out.stopped.empty()) out.stopped = out.live->stopped;
   if (out.live) {
     for (const Chunk& chunk : out.live->chunks) {
       (chunk.lane == 0 ? out.process_lane : out.lanes).push_back(chunk);

@@ -41,6 +41,7 @@ struct LiveContent {
   std::vector<Chunk> chunks;
   std::vector<Loss> losses;
   bool in_use = false;  // the recorder holds its lock: it is alive
+  std::string stopped;  // why it records no more, though it may be alive
   std::uint64_t bytes_read = 0;
 };
 
@@ -66,7 +67,8 @@ struct TraceBytes {
   std::vector<Chunk> process_lane;  // definitions, in any order
   std::vector<Chunk> lanes;         // by lane, then by number
   bool closed = false;
-  std::string stopped;  // why recording ended early, if it did: "max_trace_bytes"
+  bool folded = false;  // by another, after the process was gone: nothing else will come
+  std::string stopped;  // why recording ended early, if it did: a word of ours, or a sentence
   std::uint64_t bytes = 0;
   Integrity integrity;
 };

@@ -6,12 +6,13 @@
 #include <limits>
 
 #include "testing/random.h"
+#include "testing/units.h"
 
 namespace genscope::store {
 namespace {
 
 using base::ClockSnapshot;
-constexpr std::int64_t kSecond = 1'000'000'000;
+using testing::kSecond;
 
 ClockSnapshot at(std::uint64_t ticks, std::int64_t monotonic, std::int64_t realtime = 0) {
   return {ticks, monotonic, realtime, 0, 0};

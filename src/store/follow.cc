@@ -7,9 +7,13 @@
 namespace genscope::store {
 
 Progress Follower::poll() {
-  const TraceFiles found = trace_files(run_dir_);
-  std::erase_if(traces_, [&](const auto& item) { return !found.contains(item.first); });
-  for (const auto& [stem, segments] : found) {
+  const Result<TraceFiles> found = list_trace_files(run_dir_);
+  // Out of descriptors, say: what was known stays so until we can look again.
+  if (!found && found.error().code == ErrorCode::io) return progress();
+  const TraceFiles none;
+  const TraceFiles& files = found ? *found : none;
+  std::erase_if(traces_, [&](const auto& item) { return !files.contains(item.first); });
+  for (const auto& [stem, segments] : files) {
     std::unique_ptr<TraceFollower>& trace = traces_[stem];
     if (trace == nullptr) trace = std::make_unique<TraceFollower>(run_dir_);
     const std::uint64_t before = trace->bytes_read();

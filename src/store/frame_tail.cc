@@ -14,8 +14,8 @@ namespace genscope::store {
 namespace {
 
 // Any frame fits, so that a block always yields a frame, or damage, or the end of the file.
-constexpr std::size_t kBlockBytes = std::size_t{2} << 20;
-static_assert(kBlockBytes > sizeof(trace::FrameHeader) + trace::kMaxFrameBytes);
+constexpr std::size_t kTailBytes = std::size_t{2} << 20;
+static_assert(kTailBytes > sizeof(trace::FrameHeader) + trace::kMaxFrameBytes);
 
 // Fewer bytes than asked for at the end of the file, or on an error.
 std::size_t read_some(int fd, std::uint64_t offset, std::span<std::byte> out) {
@@ -90,7 +90,7 @@ void FrameTail::read(std::vector<std::byte>& scratch, const OnFrame& on_frame) {
   // A recorder takes a write back that failed half-way.
   offset_ = std::min(offset_, size);
   while (offset_ < size) {
-    scratch.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kBlockBytes, size - offset_)));
+    scratch.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kTailBytes, size - offset_)));
     const std::size_t got = read_some(fd.get(), offset_, scratch);
     bytes_read_ += got;
     reads_++;

@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +10,8 @@
 #include "base/text.h"
 #include "genscope/internal/word.h"
 #include "store/chunks.h"
+#include "store/recorded.h"
+#include "trace/fold.h"
 
 namespace genscope::store {
 namespace {
@@ -82,17 +83,17 @@ Result<LiveContent> read_live(const std::string& path, const std::string& trace_
     return bad("unknown format");
   }
   if (base::hex(header.trace_id) != trace_id) return bad("it belongs to another trace");
-  const std::uint64_t slots_end =
-      trace::kSlotsOffset + std::uint64_t{header.lane_slots} * sizeof(SlotBytes);
-  if (header.chunk_bytes < sizeof(ChunkBytes) || header.chunk_bytes > (1 << 20) ||
-      header.chunk_bytes % 8 != 0 || slots_end > size || header.chunk_offset < slots_end ||
-      header.chunk_offset > size ||
-      header.chunk_count > (size - header.chunk_offset) / header.chunk_bytes) {
-    return bad("sizes do not fit the file");
-  }
+  if (!trace::usable(header, size)) return bad("sizes do not fit the file");
   LiveContent content;
   // The recorder holds an exclusive lock for as long as it lives, and has not called exec.
-  content.in_use = ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  content.in_use = lock_is_held(fd.get());
+  if (header.stopped != 0) {
+    content.stopped.assign(header.reason.data(),
+                           ::strnlen(header.reason.data(), header.reason.size()));
+  }
+  if (header.lost_spans + header.lost_records > 0) {
+    content.losses.push_back({0, header.lost_spans, header.lost_records, 0, 0});
+  }
   const auto touched = [](std::uint32_t said, std::uint32_t all) {
     return said != 0 ? std::min(said, all) : all;
   };

@@ -11,14 +11,14 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/secrets.h"
 #include "base/text.h"
 #include "genscope/store.h"
 #include "genscope/version.h"
+#include "trace/recorded_command.h"
 
 namespace genscope::store {
 namespace {
-
-constexpr std::size_t kMaxCommandBytes = 64 << 10;
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -39,7 +39,6 @@ std::string folder_of(const RunRequest& request) {
   return out != nullptr && *out != '\0' ? without_slashes(out) : "genscope-runs";
 }
 
-// What the run is called if nobody says: its program.
 // What a person would call the command: its program, or the script or module that Python runs.
 std::string program_of(const std::vector<std::string>& command) {
   if (command.empty()) return "";
@@ -62,7 +61,8 @@ std::string program_of(const std::vector<std::string>& command) {
 
 std::string name_of(const RunRequest& request) {
   if (!request.name.empty()) return request.name;
-  const std::string program = program_of(request.command);
+  const std::string program = program_of(
+      trace::keeps_args(request.keep_args) ? request.command : base::mask_secrets(request.command));
   return program.empty() ? "run" : program;
 }
 
@@ -83,21 +83,11 @@ Result<std::string> make_folder(const std::string& out, const std::string& name)
                            std::to_string(::getpid());
   for (int i = 0;; ++i) {
     const std::string path = i == 0 ? stem : stem + "-" + std::to_string(i);
-    if (::mkdir(path.c_str(), 0755) == 0) return path;
+    if (::mkdir(path.c_str(), 0777) == 0) return path;
     if (errno != EEXIST || i > 10'000) {
       return with_remedy(base::errno_error("cannot create folder", path, errno));
     }
   }
-}
-
-std::string command_json(const std::vector<std::string>& command) {
-  std::string out = "[";
-  for (const std::string& part : command) {
-    if (out.size() > 1) out += ',';
-    out += base::json_quote(part);
-    if (out.size() > kMaxCommandBytes) break;
-  }
-  return out + "]";
 }
 
 std::string manifest_json(const std::string& id, const RunRequest& request) {
@@ -106,11 +96,21 @@ std::string manifest_json(const std::string& id, const RunRequest& request) {
   };
   return "{" + text("schema", "genscope.run/1") + text("id", id) + text("name", name_of(request)) +
          "\"started_unix_ns\":" + std::to_string(base::realtime_ns()) + "," +
-         text("host", host_name()) + "\"command\":" + command_json(request.command) + "," +
+         text("host", host_name()) + "\"command\":" +
+         trace::command_json(request.command, trace::keeps_args(request.keep_args)) + "," +
          "\"version\":" + base::json_quote(GENSCOPE_VERSION_STRING) + "}\n";
 }
 
 }  // namespace
+
+Result<std::string> read_manifest(const std::string& file) {
+  Result<std::string> text = base::read_file(file, kMaxManifestBytes);
+  if (text.ok() || text.error().code != ErrorCode::bad_data) return text;
+  Error error = text.error();
+  error.message += "; move it away, the traces beside it stay readable";
+  return error;
+}
+
 }  // namespace genscope::store
 
 namespace genscope {
@@ -136,19 +136,23 @@ Result<std::string> create_run(const RunRequest& request) {
   return path;
 }
 
-Status finish_run(const std::string& path, int exit_code,
-                  std::optional<std::int64_t> max_rss_bytes) {
+Status finish_run(const std::string& path, int exit_code, const CommandUse& use) {
   const std::string manifest = store::manifest_path(store::without_slashes(path));
-  const Result<std::string> before = base::read_file(manifest, store::kMaxManifestBytes);
+  const Result<std::string> before = store::read_manifest(manifest);
   if (!before.ok()) {
     Error error = before.error();
-    error.message += "; the run has no manifest to note the exit code in: make it with create_run";
+    if (error.code != ErrorCode::bad_data) {
+      error.message +=
+          "; the run has no manifest to note the exit code in: make it with create_run";
+    }
     return error;
   }
   auto after = base::with_integers(
       *before, {{"exit_code", exit_code}, {"finished_unix_ns", base::realtime_ns()}});
-  if (after && max_rss_bytes) {
-    after = base::with_integers(*after, {{"max_rss_bytes", *max_rss_bytes}});
+  for (const auto& [key, value] :
+       {std::pair("max_rss_bytes", use.max_rss_bytes), std::pair("cpu_ns", use.cpu_ns),
+        std::pair("cpu_wait_ns", use.cpu_wait_ns)}) {
+    if (after && value) after = base::with_integers(*after, {{key, *value}});
   }
   if (!after) {
     return Error{ErrorCode::bad_data, manifest +

@@ -5,11 +5,16 @@
 #include <cstddef>
 #include <string>
 
+#include <genscope/error.h>
 #include <genscope/trace.h>
 
 namespace genscope::store {
 
-inline constexpr std::size_t kMaxManifestBytes = 16 << 20;
+// The longest command takes some 400 KiB of it, each byte escaped.
+inline constexpr std::size_t kMaxManifestBytes = 1 << 20;
+
+// The text of run.json. bad_data, with its size and what to do, if it is larger than that.
+Result<std::string> read_manifest(const std::string& file);
 
 // Gives a run, whose traces are read, the name and the rest that its manifest and its first trace
 // say. `path`: of the run's directory, or of the trace file if it has none.

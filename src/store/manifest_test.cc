@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <regex>
 
@@ -119,8 +120,12 @@ TEST(FinishRun, KeepsTheKernelsPeakWhereItIsKnown) {
   put(dir / "run.json", R"({"name": "n"})");
   ASSERT_TRUE(finish_run(dir.path(), 0).ok());
   EXPECT_FALSE(manifest_of(dir.path()).has("max_rss_bytes"));
-  ASSERT_TRUE(finish_run(dir.path(), 0, 5'000'000'000).ok());
+  ASSERT_TRUE(
+      finish_run(dir.path(), 0, {.max_rss_bytes = 5'000'000'000, .cpu_ns = 7, .cpu_wait_ns = 0})
+          .ok());
   EXPECT_EQ(manifest_of(dir.path()).integer("max_rss_bytes"), 5'000'000'000);
+  EXPECT_EQ(manifest_of(dir.path()).integer("cpu_ns"), 7);
+  EXPECT_TRUE(manifest_of(dir.path()).has("cpu_wait_ns")) << "0 was counted";
 }
 
 TEST(CreateRun, IsNamedAsAPersonWouldCallTheCommand) {
@@ -160,6 +165,55 @@ TEST(FinishRun, SaysWhatIsWrongWithTheManifest) {
     EXPECT_NE(damaged.error().message.find(dir / "run.json"), std::string::npos);
     EXPECT_EQ(*base::read_file(dir / "run.json"), text) << "and leaves it as it was";
   }
+}
+
+TEST(CreateRun, HidesSecretsOfTheCommandAlsoInTheName) {
+  const testing::TempDir dir;
+  const std::vector<std::string> command = {"python", "gen.py", "--token", "SECRET"};
+  const auto run = create_run({"", dir / "a", "", command});
+  ASSERT_TRUE(run.ok());
+  EXPECT_EQ(manifest_of(*run).texts("command"),
+            (std::vector<std::string>{"python", "gen.py", "--token", "***"}));
+  const auto named = create_run({"", dir / "b", "", {"python", "hf_AbCdEfGhIjKlMnOp"}});
+  ASSERT_TRUE(named.ok());
+  EXPECT_EQ(manifest_of(*named).text("name"), "***");
+  RunRequest keep{"", dir / "c", "", command};
+  keep.keep_args = true;
+  const auto kept = create_run(keep);
+  ASSERT_TRUE(kept.ok());
+  EXPECT_EQ(manifest_of(*kept).texts("command"), command);
+}
+
+TEST(CreateRun, ModesFollowTheUmask) {
+  const testing::TempDir dir;
+  for (const mode_t mask : {077u, 022u, 002u}) {
+    const mode_t before = ::umask(mask);
+    const auto run = create_run({dir / std::to_string(mask), "", "x", {}});
+    const Status finished = run.ok() ? finish_run(*run, 0) : Status(Done{});
+    ::umask(before);
+    ASSERT_TRUE(run.ok() && finished.ok());
+    struct stat info {};
+    ASSERT_EQ(::stat((*run + "/run.json").c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0777, 0666 & ~mask);
+    ASSERT_EQ(::stat(run->c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0777, 0777 & ~mask);
+  }
+}
+
+TEST(ReadRun, RefusesAManifestThatIsTooLargeWithoutReadingIt) {
+  const testing::TempDir dir;
+  const auto run = create_run({"", dir / "run", "x", {}});
+  ASSERT_TRUE(run.ok());
+  put(*run + "/trace-1-0.gst", "");
+  std::filesystem::resize_file(*run + "/run.json", std::uintmax_t{1} << 30);
+  const auto read = read_run(*run);
+  ASSERT_FALSE(read.ok());
+  const std::string& said = read.error().message;
+  EXPECT_NE(said.find(*run + "/run.json has 1073741824 bytes"), std::string::npos) << said;
+  EXPECT_NE(said.find("1048576 at most; move it away"), std::string::npos) << said;
+  const Status finished = finish_run(*run, 0);
+  ASSERT_FALSE(finished.ok());
+  EXPECT_NE(finished.error().message.find("move it away"), std::string::npos);
 }
 
 }  // namespace

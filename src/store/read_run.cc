@@ -1,6 +1,5 @@
 #include <filesystem>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "genscope/store.h"
 #include "store/manifest.h"
@@ -11,16 +10,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void read_manifest(const std::string& path, Run& run) {
-  auto text = base::read_file(path, store::kMaxManifestBytes);
+// What is missing or no JSON is noted; what is too large is an error.
+Status take_manifest(const std::string& path, Run& run) {
+  const Result<std::string> text = store::read_manifest(path);
   if (!text.ok()) {
+    if (text.error().code == ErrorCode::bad_data) return text.error();
     run.notes.push_back("no manifest: " + text.error().message);
-    return;
+    return Done{};
   }
   const base::JsonObject json(*text);
   if (!json.valid()) {
     run.notes.push_back(path + " is not valid JSON; the name and the command are unknown");
-    return;
+    return Done{};
   }
   run.id = json.text("id");
   run.name = json.text("name");
@@ -30,7 +31,14 @@ void read_manifest(const std::string& path, Run& run) {
   if (const std::int64_t peak = json.integer("max_rss_bytes"); peak > 0) {
     run.max_rss_bytes = static_cast<std::uint64_t>(peak);
   }
+  const auto amount = [&](const char* key) -> std::optional<std::int64_t> {
+    if (!json.has(key) || json.integer(key) < 0) return std::nullopt;
+    return json.integer(key);
+  };
+  run.cpu_ns = amount("cpu_ns");
+  run.cpu_wait_ns = amount("cpu_wait_ns");
   run.command = json.texts("command");
+  return Done{};
 }
 
 // What the path and a trace know stands in for a manifest that says less.
@@ -48,7 +56,10 @@ void complete(const std::string& path, bool is_directory, Run& run) {
 }  // namespace
 
 void store::complete_run(const std::string& path, bool is_directory, Run& run) {
-  if (is_directory) read_manifest(store::manifest_path(path), run);
+  if (is_directory) {
+    const Status taken = take_manifest(store::manifest_path(path), run);
+    if (!taken.ok()) run.notes.push_back(taken.error().message);
+  }
   complete(path, is_directory, run);
 }
 
@@ -73,7 +84,9 @@ Result<Run> read_run(const std::string& path) {
     return Error{ErrorCode::not_found,
                  path + " holds no trace (trace-*.gst): is it a run directory?"};
   }
-  read_manifest(store::manifest_path(path), run);
+  if (Status taken = take_manifest(store::manifest_path(path), run); !taken.ok()) {
+    return taken.error();
+  }
   std::string first_error;
   for (const std::string& file : traces) {
     Result<Trace> trace = read_trace(file);

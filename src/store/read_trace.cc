@@ -8,6 +8,7 @@
 #include "store/clock_map.h"
 #include "store/definitions.h"
 #include "store/lane_decoder.h"
+#include "store/recorded.h"
 #include "store/references.h"
 #include "store/segments.h"
 
@@ -43,11 +44,6 @@ Header parse_process(const std::string& text) {
   header.keep_newest = json.flag("keep_newest");
   header.notes = json.texts("notes");
   return header;
-}
-
-std::string this_boot() {
-  auto text = base::read_file("/proc/sys/kernel/random/boot_id", 256);
-  return text.ok() ? text->substr(0, text->find('\n')) : std::string();
 }
 
 void add_losses(const TraceBytes& bytes, const Definitions& definitions,
@@ -88,16 +84,14 @@ void add_notes(const TraceBytes& bytes, const Header& header, Trace& trace) {
   };
   if (in.in_progress) {
     note("the process is still recording");
-  } else if (!in.closed && !bytes.live && trace.process.boot_id != this_boot()) {
+  } else if (!in.closed && !bytes.live && !bytes.folded && trace.process.boot_id != this_boot()) {
     note("the trace is not closed and its buffers are not here: it was recorded on another host (" +
          trace.process.host + ") or before a reboot");
   } else if (!in.closed) {
     note("the process ended without closing its trace; " + count(in.recovered_chunks, "chunk") +
          " recovered from its buffers");
   }
-  if (bytes.stopped == "max_trace_bytes") {
-    note("recording stopped when the trace reached its size limit");
-  }
+  if (!in.stopped.empty()) note("recording stopped early: " + in.stopped);
   if (in.bad_frames > 0) {
     note(count(in.bad_frames, "damaged part") + " of the file skipped, " +
          count(in.bad_bytes, "byte"));
@@ -123,11 +117,19 @@ void set_extent(const References& refs, const Header& header, Trace& trace) {
   trace.end_ns = end;
 }
 
+// The words that a close frame uses, as sentences; other reasons are sentences already.
+std::string stop_reason(const std::string& stopped) {
+  if (stopped == "max_trace_bytes") return "the trace reached its size limit";
+  if (stopped == "disk_share") return "the trace had taken its share of the space on the disk";
+  return stopped;
+}
+
 Trace assemble(TraceBytes bytes) {
   Trace trace;
   const Header header = parse_process(bytes.process_json);
   trace.process = header.process;
   trace.integrity = bytes.integrity;
+  trace.integrity.stopped = stop_reason(bytes.stopped);
   trace.file_bytes = bytes.bytes;
   NameIndex names(trace.names);
   Definitions definitions = read_definitions(bytes.process_lane, names, trace.integrity);

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/file.h"
+
 namespace genscope::store {
 namespace {
 
@@ -33,7 +35,7 @@ std::optional<SegmentName> parse(const std::string& file_name) {
 
 }  // namespace
 
-TraceFiles trace_files(const std::string& folder) {
+Result<TraceFiles> list_trace_files(const std::string& folder) {
   TraceFiles found;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
@@ -41,7 +43,13 @@ TraceFiles trace_files(const std::string& folder) {
       found[name->stem][name->number] = it->path().string();
     }
   }
+  if (error) return base::errno_error("cannot list", folder, error.value());
   return found;
+}
+
+TraceFiles trace_files(const std::string& folder) {
+  Result<TraceFiles> found = list_trace_files(folder);
+  return found ? std::move(*found) : TraceFiles{};
 }
 
 std::vector<std::string> segments_of(const std::string& path) {

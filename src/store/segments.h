@@ -12,7 +12,8 @@ namespace genscope::store {
 
 // The trace files in `folder`: stem ("trace-7-0") -> number of the segment -> path.
 using TraceFiles = std::map<std::string, std::map<unsigned, std::string>>;
-TraceFiles trace_files(const std::string& folder);
+TraceFiles trace_files(const std::string& folder);  // none if it cannot be listed
+Result<TraceFiles> list_trace_files(const std::string& folder);
 
 // The existing segments of the trace that `path` is one of, oldest first; `path` itself if it
 // does not follow our naming.

@@ -1,24 +1,16 @@
 #include "store/trace_follower.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 
 #include "base/json.h"
 #include "store/definitions.h"
+#include "store/recorded.h"
 
 namespace genscope::store {
 namespace {
 
 // Before that, the rate that the recorder measured is better.
 constexpr double kMinApartNs = 50e6;
-
-std::string this_host() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 }  // namespace
 
@@ -38,7 +30,8 @@ void TraceFollower::poll(const std::map<unsigned, std::string>& segments,
   if (!identified()) find_header(segments, scratch);
   if (!identified()) return;
   const std::optional<LiveContent> live = copy_live(Lanes::all);
-  in_use_ = live && live->in_use;
+  if (!unseen_) in_use_ = live && live->in_use;
+  if (header_.elsewhere) in_use_ = lately_written(segments.rbegin()->second);
   fresh_ = false;
   if (live) {
     live_definitions(*live);
@@ -112,8 +105,9 @@ void TraceFollower::identify(std::span<const std::byte> payload) {
   header_.host = json.text("host");
   header_.live = json.text("live");
   header_.pid = static_cast<std::uint32_t>(json.natural("pid"));
-  header_.process_key =
-      header_.host + "/" + json.text("boot_id") + "/" + std::to_string(header_.pid);
+  const std::string boot_id = json.text("boot_id");
+  header_.process_key = header_.host + "/" + boot_id + "/" + std::to_string(header_.pid);
+  header_.elsewhere = is_elsewhere(header_.host, boot_id);
   header_.started.ticks = json.natural("started_ticks");
   header_.started.monotonic_ns = json.integer("started_monotonic_ns");
   header_.started.realtime_ns = json.integer("started_unix_ns");
@@ -160,6 +154,7 @@ std::optional<LiveContent> TraceFollower::copy_live(Lanes lanes) {
         const auto it = defined_.find(seq);
         return it != defined_.end() ? it->second : 0u;
       });
+  unseen_ = !live.ok() && live.error().code == ErrorCode::io;
   if (!live.ok()) return std::nullopt;
   live_bytes_ += live->bytes_read;
   live_lost_spans_ = 0;
@@ -238,8 +233,7 @@ std::uint64_t TraceFollower::bytes_read() const noexcept {
 Progress::Process TraceFollower::progress() const {
   Progress::Process out;
   out.pid = header_.pid;
-  // A recorder on another host cannot be asked: it lives until it says that it ends.
-  out.alive = !closed_ && (in_use_ || header_.host != this_host());
+  out.alive = !closed_ && in_use_;
   if (!closed_) activity_.describe_open(out);
   activity_.describe_last(out);
   activity_.describe_values(out);

@@ -43,6 +43,7 @@ class TraceFollower {
     std::string process_key;
     std::string host;
     std::string live;
+    bool elsewhere = false;  // there is no lock to ask about
     std::uint32_t pid = 0;
     std::optional<int> rank;
     base::ClockSnapshot started;
@@ -69,6 +70,7 @@ class TraceFollower {
   unsigned segment_ = 0;
   bool closed_ = false;
   bool in_use_ = false;      // by its recorder, which is alive then
+  bool unseen_ = false;      // the live buffer could not be opened: what was known stays so
   bool fresh_ = false;       // the definitions are newer than what is being taken
   std::uint64_t reads_ = 0;  // of the file, when they were read
   bool peeked_ = false;      // ahead for definitions, in this poll

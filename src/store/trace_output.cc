@@ -12,7 +12,7 @@
 namespace genscope::store {
 namespace {
 
-constexpr std::size_t kBlockBytes = 1 << 20;
+constexpr std::size_t kOutputBytes = 1 << 20;
 
 }  // namespace
 
@@ -42,13 +42,13 @@ void TraceOutput::chunk(std::uint32_t lane, std::uint32_t seq, std::uint64_t bas
     packer_.pack(words, {internal::make_id(lane, seq, 0), base_tick}, open, payload_);
   }
   trace::append_frame(header, payload_, pending_);
-  if (pending_.size() > kBlockBytes) flush();
+  if (pending_.size() > kOutputBytes) flush();
 }
 
 void TraceOutput::flush() {
   if (error_ != 0) return pending_.clear();
   if (!fd_.valid()) {
-    fd_.reset(::open(part_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    fd_.reset(::open(part_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     if (!fd_.valid()) {
       error_ = errno;
       return;

@@ -36,6 +36,7 @@ enum class Codec : std::uint8_t { raw = 0, packed = 1 };
 
 enum FrameFlag : std::uint16_t {
   kFrameSnapshot = 1,  // lane 0: definitions repeated for a new session or segment, no chunk
+  kFrameFromLive = 2,  // folded from a live file: no open stack is known (fold.h)
 };
 
 inline constexpr std::uint32_t kFrameMagic = 0x46534713;  // bytes 13 47 53 46: not ASCII text

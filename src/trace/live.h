@@ -4,6 +4,9 @@
 //   4096     LaneSlot x kLaneSlots          who records, and what it had to drop
 //   320 KiB  chunk x chunk_count            64 KiB each: ChunkHeader, words (internal/hot.h)
 //
+// It starts small: only the first slots have disk blocks, and the file ends behind the chunks that
+// there are so far. It grows at its end; chunk_count says how far it is.
+//
 // The recorder maps it shared; a reader copies from the file, at any time. What is in a chunk and
 // not in the trace file was recorded but not yet drained: after a crash, it is still here.
 #pragma once
@@ -28,7 +31,19 @@ struct LiveHeader {
   // others; 0: not known. Written by atomic_ref, before what they count.
   std::uint32_t chunks_touched = 0;
   std::uint32_t slots_touched = 0;
+  // 1: the lock goes with the recorder's descriptor, not with its mapping (overlayfs), so it may be
+  // free for a moment while the recorder lives.
+  std::uint32_t lock_by_descriptor = 0;
+  // What was dropped that no slot tells of. Written by atomic_ref, as is the next.
+  std::uint64_t lost_spans = 0;
+  std::uint64_t lost_records = 0;
+  // Why recording ended before the program did; `stopped` is set when the text is whole.
+  std::uint32_t stopped = 0;
+  std::array<char, 256> reason{};
+  // Where the trace is; empty: beside this file, under the same name.
+  std::array<char, 2048> trace_path{};
 };
+static_assert(sizeof(LiveHeader) <= 4096);
 
 // Drops that no chunk reports yet. `number` 0: free.
 struct alignas(64) LaneSlot {

@@ -52,6 +52,7 @@ class OpenSpans {
   }
 
   const std::vector<OpenSpan>& spans() const noexcept { return stack_; }
+  void swap(std::vector<OpenSpan>& other) noexcept { stack_.swap(other); }
 
  private:
   std::vector<OpenSpan> stack_;

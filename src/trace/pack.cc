@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <new>
 
 #include "trace/bits.h"
 
@@ -92,7 +93,7 @@ void advance(std::span<const std::uint64_t> words, const ChunkBase& base, OpenSp
 
 struct Packer::Scratch {
   std::vector<std::byte> ops, lengths, bits, fields, values, payload, joined;
-  ZSTD_CCtx* zstd = ZSTD_createCCtx();
+  ZSTD_CCtx* zstd = nullptr;
   ~Scratch() { ZSTD_freeCCtx(zstd); }
 };
 
@@ -161,9 +162,13 @@ void Packer::pack(std::span<const std::uint64_t> words, const ChunkBase& base, O
   put_varint(out, s.bits.size());
   const std::size_t at = out.size();
   out.resize(at + ZSTD_compressBound(s.joined.size()));
+  if (s.zstd == nullptr) s.zstd = ZSTD_createCCtx();
+  if (s.zstd == nullptr) throw std::bad_alloc();
   const std::size_t n = ZSTD_compressCCtx(s.zstd, out.data() + at, out.size() - at, s.joined.data(),
                                           s.joined.size(), 1);
-  out.resize(at + n);  // cannot fail: the destination has the bound's size
+  // The destination has the bound's size, so memory is all that can be missing.
+  if (ZSTD_isError(n) != 0) throw std::bad_alloc();
+  out.resize(at + n);
   out.insert(out.end(), s.bits.begin(), s.bits.end());
 }
 
@@ -211,7 +216,7 @@ struct Unpacker::Scratch {
   std::vector<std::byte> joined;
   std::vector<std::uint64_t> words;
   TagStack open;
-  ZSTD_DCtx* zstd = ZSTD_createDCtx();
+  ZSTD_DCtx* zstd = nullptr;
   ~Scratch() { ZSTD_freeDCtx(zstd); }
 };
 
@@ -267,6 +272,8 @@ Result<std::span<const std::uint64_t>> Unpacker::unpack(std::span<const std::byt
   const auto compressed = head.take(head.left() - bit_bytes);
   const auto bits = head.take(bit_bytes);
   s.joined.resize(total);
+  if (s.zstd == nullptr) s.zstd = ZSTD_createDCtx();
+  if (s.zstd == nullptr) throw std::bad_alloc();
   const std::size_t n =
       ZSTD_decompressDCtx(s.zstd, s.joined.data(), total, compressed.data(), compressed.size());
   if (ZSTD_isError(n) != 0 || n != total) return bad("compressed columns are damaged");

@@ -37,7 +37,8 @@ class Packer {
   Packer& operator=(const Packer&) = delete;
 
   // Appends the packed form to `out` and moves `open`, which is the stack before the words.
-  // Keeps its scratch memory: no allocation after the first full chunk.
+  // Keeps its scratch memory: no allocation after the first full chunk. Throws std::bad_alloc, and
+  // then leaves `open` and `out` half changed.
   void pack(std::span<const std::uint64_t> words, const ChunkBase& base, OpenSpans& open,
             std::vector<std::byte>& out);
 

@@ -20,7 +20,7 @@ using testing::Random;
 
 using Words = std::vector<std::uint64_t>;
 
-std::vector<std::uint64_t> ids(const OpenSpans& open) {
+std::vector<std::uint64_t> open_ids(const OpenSpans& open) {
   std::vector<std::uint64_t> out;
   for (const OpenSpan& s : open.spans()) out.push_back(s.id ^ s.begin_tick << 1 ^ s.site);
   return out;
@@ -44,7 +44,7 @@ void expect_round_trip(const Words& words, const ChunkBase& base = {},
   ASSERT_TRUE(back.ok()) << back.error().message;
   ASSERT_EQ(Words(back->begin(), back->end()), words);
   advance(words, base, advancing);
-  EXPECT_EQ(ids(packing), ids(advancing));
+  EXPECT_EQ(open_ids(packing), open_ids(advancing));
 }
 
 // What a recorder writes: nested spans, arguments, events, now and then something odd.

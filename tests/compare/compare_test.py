@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -73,17 +74,34 @@ def make_runs(folder):
     make_run(folder, "before", trace(BEFORE))
     make_run(folder, "after", trace(AFTER))
     make_run(folder, "other", trace(AFTER, steps=STEPS + 2, model="/models/sdxl"))
+    for i in range(3):  # in turns
+        for side, slower in (("a", 1), ("b", 1.2)):
+            recipe = BEFORE | {"step": round(BEFORE["step"] * slower) + 300 * (i * 7 % 3),
+                               "vae": BEFORE["vae"] + 100 * i}
+            make_run(folder, f"{side}{i}", trace(recipe))
+        make_run(folder, f"decode{i}", trace(BEFORE | {"vae": 60_000 + 200 * i}))
+
+
+def side(name):
+    return [f"{name}{i}/run" for i in range(3)]
 
 
 def rounded(text):
-    """Without the last digits, in which the logarithms of machines differ."""
-    return re.sub(r"\d+\.\d{6,}", lambda number: f"{float(number[0]):.9g}", text)
+    """Without the last digits, in which the logarithms of machines differ, and without what is left of sums."""
+    def short(number):
+        value = float(number[0])
+        return f"{value:.7g}" if abs(value) > 1e-11 else "0"
+
+    return re.sub(r"-?\d+\.\d{6,}(e[-+]\d+)?|-?\d+(\.\d+)?e-\d+", short, text)
 
 
 def golden_texts(folder):
     """What the golden files hold, made anew."""
     def compare(*words):
         return genscope("compare", "before/run", *words, cwd=folder).stdout
+
+    def several(*words):
+        return genscope("compare", *words, *side("a"), "--", *side("b"), cwd=folder).stdout
 
     return {
         "text.txt": compare("after/run", "--target", "0.9"),
@@ -92,6 +110,9 @@ def golden_texts(folder):
         "incomparable.txt": compare("other/run"),
         "incomparable.json": compare("other/run", "--json"),
         "forced.md": compare("other/run", "-f", "md", "--force"),
+        "several.txt": several(),
+        "several.json": rounded(several("--json")),
+        "several.md": several("-f", "md"),
     }
 
 
@@ -126,16 +147,75 @@ class Compare(unittest.TestCase):
         self.assertEqual(forced.returncode, 0)
         self.assertTrue(json.loads(forced.stdout)["forced"])
 
-    def test_a_slower_run_is_compared_all_the_same(self):
+    def test_one_run_each_has_no_verdict(self):
         done = self.compare("after/run", "before/run")
         self.assertEqual(done.returncode, 0)
-        self.assertIn("Verdict: slower", done.stdout)
+        self.assertIn("No verdict: one run each.\nThese runs differ by 23 % (867 ms, 1.07 s).", done.stdout)
+        for claim in ("faster", "slower", "regressed", "improved"):
+            self.assertNotIn(claim, done.stdout)
+        gated = self.compare("--gate", "after/run", "before/run")
+        self.assertEqual(gated.returncode, 2)
+        self.assertIn("one run each has no verdict", gated.stderr)
+
+    def test_several_runs_a_side_have_one(self):
+        done = self.compare("--json", *side("a"), "--", *side("b"))
+        self.assertEqual(done.returncode, 0, "slower, and no gate")
+        document = json.loads(done.stdout)
+        self.assertEqual(document["verdict"], "regressed")
+        self.assertEqual([run["path"] for run in document["before"]["runs"]], side("a"))
+        parts = document["attribution"]["parts"]
+        self.assertEqual(parts[0]["name"], "denoising")
+        self.assertAlmostEqual(sum(part["difference"] for part in parts),
+                               document["attribution"]["total"]["difference"])
+        rows = {row["name"]: row["verdict"] for row in document["rows"]}
+        self.assertEqual((rows["steady step"], rows["vae_decode"]), ("regressed", "unchanged"))
+        self.assertEqual(rows["compile"], "insufficient", "three that never vary tell no spread")
+        decoder = json.loads(self.compare("--json", *side("a"), "--", *side("decode")).stdout)
+        rows = {row["name"]: row["verdict"] for row in decoder["rows"]}
+        self.assertEqual((rows["steady step"], rows["vae_decode"]), ("unchanged", "regressed"))
+        self.assertEqual(self.compare("--gate", *side("a"), "--", *side("b")).returncode, 1)
+        self.assertEqual(self.compare("--gate", *side("b"), "--", *side("a")).returncode, 0)
+
+    def test_a_side_may_be_a_folder_or_a_pattern(self):
+        for name in ("a", "b"):
+            place = self.dir / f"folder-{name}"
+            place.mkdir()
+            for i in range(3):
+                (place / str(i)).symlink_to(self.dir / f"{name}{i}" / "run")
+        shutil.copytree(self.dir / "folder-a", self.dir / "all-a")
+        done = self.compare("--json", "all-a", "--", "b?/run")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        document = json.loads(done.stdout)
+        self.assertEqual([len(document[s]["runs"]) for s in ("before", "after")], [3, 3])
+        self.assertEqual(document["verdict"], "regressed")
+        done = self.compare("a0/run", "--", "nothing*")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no run matches nothing*", done.stderr)
+
+    def test_sides_need_dashes_and_options_stand_before_them(self):
+        done = self.compare(*side("a"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("A1 A2 A3 -- B1 B2 B3", done.stderr)
+        done = self.compare("a0/run", "--", "b0/run", "--json")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--json follows --", done.stderr)
+        self.assertEqual(self.compare("a0/run", "--").returncode, 2)
+
+    def test_other_programs_without_a_stage_in_common_end_with_6(self):
+        for name, command in (("one", ["sleep", "0.01"]), ("two", ["true"]), ("three", ["sleep", "0.02"])):
+            done = genscope("run", "--live", "never", "--run-dir", name, "--", *command, cwd=self.dir)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreater(json.loads((self.dir / "one/run.json").read_text())["cpu_ns"], 0)
+        done = self.compare("one", "two")
+        self.assertEqual(done.returncode, 6, done.stderr)
+        self.assertIn("different programs, sleep and true", done.stdout)
+        self.assertEqual(self.compare("one", "three").returncode, 0)
 
     def test_the_noise_floor_is_in_percent(self):
-        done = self.compare("before/run", "after/run", "--noise", "30", "--json")
+        done = self.compare("--noise", "30", "--json", *side("a"), "--", *side("b"))
         document = json.loads(done.stdout)
         self.assertEqual(document["noise_floor"], 0.3)
-        self.assertEqual(document["verdict"], "same")
+        self.assertEqual(document["verdict"], "unchanged")
         self.assertEqual(self.compare("before/run", "after/run", "--noise", "-1").returncode, 2)
 
     def test_a_file_appears_whole(self):

@@ -2,8 +2,9 @@
 #   installed     install genscope into a fresh prefix, then configure, build and run the
 #                 consumer against that prefix
 #   subdirectory  the consumer embeds the sources: it configures, compiles, and so do the modules that it
-#                 records with. The others take five minutes more and are compiled in this way, without
-#                 our precompiled headers, by `make release`; linking is what `installed` tries.
+#                 records with: each file alone and without precompiled headers, so that a forgotten
+#                 include is found. The others would take five minutes more: tools/tidy looks at them in
+#                 this way; linking is what `installed` tries.
 set(work "${GENSCOPE_BINARY_DIR}/consumer/${MODE}")
 set(arguments -G "${GENERATOR}" -D CMAKE_C_COMPILER=${C_COMPILER}
     -D CMAKE_CXX_COMPILER=${CXX_COMPILER} "-DCMAKE_CXX_FLAGS=${FLAGS}")
@@ -19,7 +20,7 @@ if(MODE STREQUAL "installed")
 else()
   # Kept between runs, and through the compiler cache.
   list(APPEND arguments -D GENSCOPE_SOURCE_DIR=${GENSCOPE_SOURCE_DIR}
-       -D CMAKE_BUILD_TYPE=Debug -D CMAKE_CXX_FLAGS_DEBUG=-O0 -D CMAKE_C_FLAGS_DEBUG=-O0)
+       -D GENSCOPE_UNITY=OFF -D CMAKE_BUILD_TYPE=Debug -D CMAKE_CXX_FLAGS_DEBUG=-O0 -D CMAKE_C_FLAGS_DEBUG=-O0)
   if(LAUNCHER)
     list(APPEND arguments -D CMAKE_C_COMPILER_LAUNCHER=${LAUNCHER}
          -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER})

@@ -119,13 +119,21 @@ class Python:
         return path.is_dir() or path.with_suffix(".py").is_file()
 
 
+def is_command(root, words):
+    """`run` has src/cli/run.cc, `bench ab` src/cli/bench/ab.cc."""
+    folder = root / "src" / "cli"
+    if words[0] == "bench":
+        return len(words) > 1 and (folder / "bench" / f"{words[1]}.cc").is_file()
+    return (folder / f"{words[0]}.cc").is_file()
+
+
 def python_complaints(number, cell, python, root):
     names = re.findall(r"`([^`]+)`", cell)
     if not names and cell != "not yet":
         yield f"line {number}: neither a name nor `not yet` in the column Python"
     for name in names:
         if name.startswith("genscope "):
-            if not (root / "src" / "cli" / (name.split()[1] + ".cc")).is_file():
+            if not is_command(root, name.split()[1:]):
                 yield f"line {number}: there is no command `{name}`"
         elif not re.fullmatch(r"\w+(\.\w+)*", name):
             yield f"line {number}: `{name}` is not a name"
@@ -146,7 +154,7 @@ def complaints(page, headers, root, python):
             yield f"line {number}: neither a name nor `not yet` in the column C++"
         for name in names:
             if name.startswith("genscope "):
-                if not (root / "src" / "cli" / (name.split()[1] + ".cc")).is_file():
+                if not is_command(root, name.split()[1:]):
                     yield f"line {number}: there is no command `{name}`"
             elif not re.fullmatch(r"\w+(::\w+)?", name):
                 yield f"line {number}: `{name}` is not a name"

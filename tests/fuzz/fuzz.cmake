@@ -10,11 +10,6 @@ foreach(source IN LISTS fuzz_sources)
   genscope_internal_includes(${program})
   target_link_libraries(${program} PRIVATE
     genscope::genscope fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
-  if(name STREQUAL "logs")  # of the command, which is no library
-    file(GLOB read_logs CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cli/watch/logs/*.cc")
-    list(FILTER read_logs EXCLUDE REGEX "(relay|_test)\\.cc$")
-    target_sources(${program} PRIVATE ${read_logs})
-  endif()
   if(GENSCOPE_BUILD_FUZZ)
     target_link_options(${program} PRIVATE -fsanitize=fuzzer)
   else()

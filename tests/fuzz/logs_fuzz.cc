@@ -5,13 +5,13 @@
 #include <set>
 #include <string_view>
 
-#include "cli/watch/logs/reader.h"
 #include "input.h"
+#include "watch/logs/reader.h"
 
 namespace {
 
 using namespace genscope;
-using namespace genscope::cli::watch;
+using namespace genscope::watch;
 
 void check(bool condition) {
   if (!condition) std::abort();

@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!target) return 0;
   GENSCOPE_FUZZ_CHECK(target->path.starts_with('/'));
   for (const char c : target->path) GENSCOPE_FUZZ_CHECK(static_cast<unsigned char>(c) >= 0x20);
-  static const Guard guard("only-this-token", "127.0.0.1");
+  static const Guard guard("only-this-token", {"127.0.0.1"});
   const HttpRequest request{
       "GET", target->path, target->query, {{"host", lines[1]}, {"cookie", lines[2]}}};
   if (!guard.refuse(request) && request.path != "/healthz") {
@@ -33,6 +33,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                         lines[2].find(guard.cookie() + "=only-this-token") != std::string::npos);
   }
   const std::string name = target->path.substr(1);
-  if (name.find('/') != std::string::npos) GENSCOPE_FUZZ_CHECK(!find_run("/nonexistent", name));
+  if (name.find('/') != std::string::npos) {
+    const auto found = find_run("/nonexistent", name);
+    GENSCOPE_FUZZ_CHECK(found && !*found);
+  }
   return 0;
 }

@@ -1,6 +1,5 @@
 // A disk that is full, a folder that cannot be written or goes away: the program goes on, one line
 // says why recording is off, and what was recorded before is readable and counted.
-#include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 
@@ -64,19 +63,68 @@ class Tmpfs {
   bool mounted_ = false;
 };
 
-TEST(DiskFull, ASmallDiskStopsRecordingAndKeepsWhatWasThere) {
+// All that was made is in the trace or counted there, whenever it was made.
+void expect_every_span_told_of(const Trace& trace, const Report& report) {
+  const std::uint64_t lost = total_lost_spans(trace);
+  EXPECT_EQ(spans_named(trace, "burst").size() + lost, report.made + 1);  // and the session
+  EXPECT_GE(lost, report.lost);
+  EXPECT_LE(lost, report.lost + 1) << "the session's own was counted after the program asked";
+  EXPECT_EQ(trace.integrity.bad_words, 0u);
+  EXPECT_EQ(trace.integrity.bad_frames, 0u);
+  EXPECT_EQ(trace.integrity.missing_chunks, 0u);
+}
+
+TEST(DiskFull, ATraceTakesOnlyItsShareOfASmallDisk) {
   const TempDir dir;
-  const Tmpfs disk(dir / "disk", "2m");
+  const Tmpfs disk(dir / "disk", "10m");
   if (!disk.mounted()) GTEST_SKIP() << "may not mount; the file size limit below tests the same";
-  const Ended ended = run_helper(dir, "burst", {dir / "disk/run", "1000000"});
+  const Ended ended = run_helper(dir, "burst", {dir / "disk/run", "3000000"});
   EXPECT_EQ(ended.exit_code, 0);
-  expect_one_line(ended.err, "No space left on device");
+  expect_one_line(ended.err, "little space left on device");
   const Report report = parse(ended.out);
   EXPECT_EQ(report.active, 0);
-  EXPECT_NE(report.error.find("No space left"), std::string::npos);
-  EXPECT_LT(report.recorded, report.made);
-  EXPECT_GT(report.recorded, 10'000u);
-  expect_all_accounted_for(dir / "disk/run", report);
+  EXPECT_NE(report.error.find("space left"), std::string::npos);
+  std::uint64_t taken = 0;
+  for (const auto& e : std::filesystem::directory_iterator(dir / "disk/run"))
+    taken += e.file_size();
+  EXPECT_LT(taken, 4u << 20);
+  const Trace trace = only_trace(dir / "disk/run");
+  EXPECT_TRUE(trace.integrity.closed);
+  EXPECT_NE(trace.integrity.stopped.find("share"), std::string::npos);
+  EXPECT_GT(trace.spans.size(), 10'000u);
+  expect_every_span_told_of(trace, report);
+}
+
+TEST(DiskFull, ADiskThatOthersFillStopsRecordingAndKeepsWhatWasThere) {
+  const TempDir dir;
+  const Tmpfs disk(dir / "disk", "30m");
+  if (!disk.mounted()) GTEST_SKIP() << "may not mount; the file size limit below tests the same";
+  Child child(dir, {helper_path("burst"), dir / "disk/run", "2000000", "2000"});
+  const std::string trace_file = dir / "disk/run/trace-" + std::to_string(child.pid()) + "-0.gst";
+  std::error_code ignored;
+  for (int i = 0; i < 10'000 && std::filesystem::file_size(trace_file, ignored) + 1 < 100'000;
+       ++i) {
+    ::usleep(1000);
+  }
+  std::ofstream filler(dir / "disk/filler");
+  const std::string block(1 << 16, 'x');
+  while (filler << block << std::flush) {
+  }
+  const Ended ended = child.wait();
+  EXPECT_EQ(ended.exit_code, 0);
+  expect_one_line(ended.err, "space left on device");
+  const Report report = parse(ended.out);
+  EXPECT_EQ(report.active, 0);
+  filler.close();
+  std::filesystem::remove(dir / "disk/filler");
+  const Trace trace = only_trace(dir / "disk/run");
+  EXPECT_FALSE(trace.integrity.stopped.empty());
+  expect_every_span_told_of(trace, report);
+  const Trace again = only_trace(dir / "disk/run");
+  EXPECT_EQ(again.spans.size(), trace.spans.size())
+      << "read from the trace, where it was folded to";
+  EXPECT_EQ(again.integrity.stopped, trace.integrity.stopped);
+  expect_every_span_told_of(again, report);
 }
 
 TEST(DiskFull, ADiskWithoutRoomForBuffersOnlySwitchesRecordingOff) {
@@ -95,13 +143,13 @@ TEST(DiskFull, ADiskWithoutRoomForBuffersOnlySwitchesRecordingOff) {
 
 TEST(DiskFull, AFileSizeLimitStopsRecordingAndKeepsWhatWasThere) {
   const TempDir dir;
-  // Limits are inherited; in a child, since the test's own must stay.
+  // Limits are inherited; in a child, since the test's own must stay. Its signal is not ignored:
+  // none may come.
   const int code = in_child([&] {
-    ::signal(SIGXFSZ, SIG_IGN);
     const rlim_t bytes = 1 << 20;
     const rlimit limit{bytes, bytes};
     if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return 9;
-    return run_helper(dir, "burst", {dir / "run", "1500000"}).exit_code;
+    return run_helper(dir, "burst", {dir / "run", "600000", "1500"}).exit_code;
   });
   EXPECT_EQ(code, 0);
   expect_one_line(slurp(dir / "stderr"), "File too large");

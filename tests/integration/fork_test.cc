@@ -1,4 +1,8 @@
 // fork(): the child has its own trace in the same run; the parent's goes on as if nothing happened.
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
 #include <thread>
 
 #include "support.h"
@@ -198,6 +202,92 @@ TEST(Fork, TheChildMayCloseAndOpenSessions) {
   const Trace second = only_trace(dir / "other");
   expect_whole(second);
   EXPECT_NE(span_named(second, "second"), kNone);
+}
+
+// A process made by a bare system call: fork's handlers do not run, so it has our memory and knows
+// nothing of it. It records nothing, and nothing of ours crashes or hangs in it.
+TEST(Fork, ABareSystemCallMakesAProcessThatRecordsNothing) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers do not survive a bare clone";
+  const TempDir dir;
+  {
+    Session session("fork", options_in(dir));
+    for (const int way : {0, 1, 2}) {
+      auto open = std::make_unique<Stage>("open in parent");
+      const Handle detached = begin(SpanKind::request, "detached");
+      const auto pid = static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+      if (pid == 0) {
+        ::alarm(60);  // nobody waits for locks that nobody holds
+        { GENSCOPE_STAGE("in child"); }
+        { const Stage named("named in child", {{"a", 1}}); }
+        event("event");
+        counter("counter", 1);
+        detached.arg("late", 1);
+        end(detached);
+        open.reset();
+        flush();
+        set_enabled(true);
+        { GENSCOPE_STAGE("in child"); }
+        if (recorder_stats().active || session.active()) ::_exit(1);
+        if (way == 1) session.close();
+        if (way == 2) std::quick_exit(0);
+        ::_exit(0);
+      }
+      wait_for(pid);
+      end(detached);
+    }
+    const Stage after("after");
+  }
+  const Trace trace = only_trace(dir);
+  expect_whole(trace);
+  EXPECT_TRUE(spans_named(trace, "in child").empty());
+  EXPECT_EQ(spans_named(trace, "open in parent").size(), 3u);
+  EXPECT_NE(span_named(trace, "after"), kNone);
+}
+
+std::uint64_t bytes_in(const std::string& folder) {
+  std::uint64_t n = 0;
+  for (const auto& e : std::filesystem::directory_iterator(folder)) {
+    struct stat info {};
+    if (::stat(e.path().c_str(), &info) == 0) n += static_cast<std::uint64_t>(info.st_blocks) * 512;
+  }
+  return n;
+}
+
+// Children that leave by _exit or a signal close nothing. Their parent, at its own end, puts what
+// they recorded into their traces; so would the next reader.
+TEST(Fork, ChildrenThatLeaveByExitOrASignalLeaveLittleBehind) {
+  if (kAddressSanitizer) GTEST_SKIP() << kNoForkUnderAsan;
+  const TempDir dir;
+  const std::size_t forks = scaled(100);
+  {
+    const Session session("fork", options_in(dir));
+    for (std::size_t i = 0; i < forks; ++i) {
+      const pid_t pid = fork_and(
+          [i] {
+            { const Stage stage("child"); }
+            if (i % 2 == 1) ::raise(SIGKILL);
+          },
+          ::_exit);
+      ::waitpid(pid, nullptr, 0);
+    }
+  }
+  EXPECT_LT(bytes_in(dir / "run"), (forks + 1) * 10'000);
+  for (const auto& e : std::filesystem::directory_iterator(dir / "run")) {
+    EXPECT_NE(e.path().extension(), ".live") << e.path();
+  }
+  const auto run = read_run(dir / "run");
+  ASSERT_TRUE(run.ok());
+  EXPECT_EQ(run->traces.size(), forks + 1);
+  std::size_t spans = 0;
+  for (const Trace& trace : run->traces) {
+    spans += spans_named(trace, "child").size();
+    EXPECT_EQ(trace.integrity.bad_frames + trace.integrity.bad_words, 0u);
+    if (trace.process.pid == static_cast<std::uint32_t>(::getpid())) continue;
+    EXPECT_FALSE(trace.integrity.closed);
+    EXPECT_FALSE(trace.integrity.in_progress);
+    EXPECT_GT(trace.integrity.recovered_chunks, 0u);
+  }
+  EXPECT_EQ(spans, forks);
 }
 
 }  // namespace

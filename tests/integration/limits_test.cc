@@ -33,10 +33,15 @@ void stop_at(bool pack) {
     std::vector<std::thread> threads;
     for (int t = 0; t < 2; ++t) {
       threads.emplace_back([&] {
-        for (std::uint64_t i = 0; refused < 1000; ++i) {
+        for (std::uint64_t i = 0; i < 10'000'000; ++i) {
+          if (i % 1000 == 0 && !session.active()) break;
           const Stage stage("work", {{"i", i * i}});
           (stage.recorded() ? taken : refused)++;
-          if (i > 10'000'000) break;
+        }
+        for (int i = 0; i < 500; ++i) {
+          const Stage late("work");
+          refused++;
+          EXPECT_FALSE(late.recorded());
         }
       });
     }
@@ -51,8 +56,8 @@ void stop_at(bool pack) {
   EXPECT_EQ(trace.integrity.bad_words, 0u);
   EXPECT_LE(trace_bytes(dir / "run"), options.max_trace_bytes);
   EXPECT_GT(spans_named(trace, "work").size(), 1000u);
-  EXPECT_EQ(trace.spans.size() + total_lost_spans(trace), taken.load() + 1)  // and the session
-      << "what was taken is in the file or counted";
+  EXPECT_EQ(trace.spans.size() + total_lost_spans(trace), taken + refused + 1)  // and the session
+      << "what was made is in the file or counted, also after recording stopped";
   EXPECT_FALSE(trace.integrity.notes.empty());
   EXPECT_EQ(unknown_names(trace), 0u);
 }

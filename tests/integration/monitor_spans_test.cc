@@ -1,5 +1,5 @@
-// What the monitors of operations and epochs leave in a run, read back, and as document 004 prints
-// it.
+// What the monitors of operations and epochs leave in a run, read back, and as training monitors
+// print it.
 #include <genscope/analyze.h>
 #include <genscope/epoch_monitor.h>
 #include <genscope/performance_monitor.h>

@@ -5,11 +5,12 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import unittest
 
-from support import BIN, PYTHON, TINYDIFF, RunCase, wait_until
+from support import BIN, BURST, PATIENCE, PYTHON, TINYDIFF, RunCase, wait_until
 
 HANDLER = """
 import signal, sys, time
@@ -289,13 +290,49 @@ class Troubles(RunCase):
         self.assertIn("No space left", self.complaint(done))
 
     def test_a_file_size_limit_is_one_line(self):
+        # The signal has its default action: it must reach neither us nor be ignored for the command.
         def limit():
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
             resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
-        done = self.run_it("sh", "-c", "exit 5", preexec_fn=limit)
+        done = self.run_it("sh", "-c", "grep SigIgn /proc/self/status; exit 5", preexec_fn=limit)
         self.assertEqual(done.returncode, 5)
         self.assertIn("File too large", self.complaint(done))
+        ignored = int(done.stdout.split()[1], 16)
+        self.assertFalse(ignored & 1 << signal.SIGXFSZ - 1)
+
+    def test_too_little_memory_to_read_the_run_is_one_line(self):
+        if "/asan/" in BIN or "/tsan/" in BIN:
+            self.skipTest("sanitizers reserve terabytes of address space")
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_AS, (160 << 20, 160 << 20))
+
+        # A busy machine drops spans, and then the run is small enough to be read: it gets more time.
+        for pace in ("1000", "4000", "12000"):
+            run = str(self.out / f"run-{pace}")
+            done = self.run_it(BURST, run, "3000000", pace, options=["--run-dir", run], preexec_fn=limit)
+            self.assertEqual(done.returncode, 0)
+            self.assertIn(b"made=6000000 ", done.stdout)
+            if b"lost=0 " in done.stdout:
+                break
+        self.assertIn("memory", self.complaint(done))
+
+    @unittest.skipUnless(os.getuid() == 0 and shutil.which("setpriv"),
+                         "needs root and setpriv, to become nobody, whom the limit binds")
+    def test_without_a_process_beside_it_the_command_runs_alone(self):
+        self.out.mkdir()
+        self.dir.chmod(0o777)
+        self.out.chmod(0o777)
+        for limit in (1, 2, 3):
+            words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", "bash", "-c",
+                     f'ulimit -u {limit}; exec "$@"', "bash", BIN, "run", "--", "/bin/sh", "-c",
+                     "echo ran; exit 5"]
+            done = subprocess.run(words, env=self.env, stdin=subprocess.DEVNULL, capture_output=True,
+                                  timeout=PATIENCE)
+            self.assertEqual((done.stdout, done.returncode), (b"ran\n", 5), done.stderr)
+            if limit == 1:
+                self.assertIn(b"runs alone and unrecorded", done.stderr)
 
     def test_a_run_that_is_deleted_meanwhile_is_one_line(self):
         done = self.run_it("sh", "-c", 'rm -rf "$GENSCOPE_RUN_DIR"; exit 5')

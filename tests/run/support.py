@@ -11,6 +11,7 @@ import unittest
 
 BIN = os.environ.get("GENSCOPE_BIN", "")
 TINYDIFF = os.environ.get("TINYDIFF", "")
+BURST = os.environ.get("BURST", "")  # tests/integration/helpers
 PYTHON = os.path.realpath(sys.executable)
 PATIENCE = 120  # seconds that a loaded machine may take for anything
 

@@ -186,10 +186,10 @@ export function demo_report(ranks: Rank[], wall: number): JsonObject {
     processes: [{ entity: "tree", pid: 4242, parent: 4200, name: "python3", cpu_ns: Math.round(wall * 0.97), peak_rss_bytes: 1.8 * kGiB, peak_gpu_memory_bytes: null }, { entity: "tree", pid: 4243, parent: 4200, name: "python3", cpu_ns: Math.round(wall * 0.95), peak_rss_bytes: 1.7 * kGiB, peak_gpu_memory_bytes: null }],
     telemetry_events: [{ at_ns: 40 * ms, entity: "tree", name: "process_started", detail: "pid 4243" }, { at_ns: 6100 * ms, entity: kGpus[0]!, name: "probe_slowed", detail: "the driver took 41 ms to answer; every 200 ms now" }],
     findings: [
-      finding("STEP-FIRST", "warning", "The first step pays for warming up", "The first step takes 4.7 times a steady one. Warm up once after loading, or keep compiled kernels in a cache on disk.", { "step.first_ratio": 4.7, "step.med": median / 1e9 }, { "step.first_ratio": "4.7x", "step.med": "175 ms" }, "9.1 -> 2.4 s for the first picture", 0.04, 0.11, "huggingface/diffusers#9999, document 002"),
-      finding("LOAD-SLOW", "hint", "Loading is slow", "Loading takes 15 % of the run. Use safetensors on a local disk, straight to the device; avoid single-file conversion.", { "stage.share[load_model]": 0.15, "load.rate": 1.28e9 }, { "stage.share[load_model]": "15 %", "load.rate": "1.3 GB/s" }, "194 -> 6 s; 4 min on a hard disk", null, null, "vllm-project/vllm#3185, huggingface/diffusers#2852"),
-      finding("MEM-HIGH", "warning", "GPU memory is nearly full", "The peak is 89 % of the memory, reached in vae_decode. Tile the VAE before a larger size fails.", { "vram.used_share": 0.89, "mem.peak_stage": "vae_decode" }, { "vram.used_share": "89 %", "mem.peak_stage": "vae_decode" }, null, null, null, "document 002"),
-      finding("GPU-UNDERUSED", "hint", "The GPU could be busier", "The GPU is busy 65 % of the time. A larger batch, compile or fewer waits of the host would use the rest.", { "gpu.util": 0.65 }, { "gpu.util": "65 %" }, null, 0.05, 0.2, "document 001"),
+      finding("STEP-FIRST", "warning", "The first step pays for warming up", "The first step takes 4.7 times a steady one. Warm up once after loading, or keep compiled kernels in a cache on disk.", { "steps.first_ratio": 4.7, "steps.steady_p50_ns": median }, { "steps.first_ratio": "4.7x", "steps.steady_p50_ns": "175 ms" }, "9.1 -> 2.4 s for the first picture", 0.04, 0.11, "huggingface/diffusers#9999"),
+      finding("LOAD-SLOW", "hint", "Loading is slow", "Loading takes 15 % of the run. Use safetensors on a local disk, straight to the device; avoid single-file conversion.", { "stage_groups.exclusive_share[load_model]": 0.15, "loads.bytes_per_second": 1.28e9 }, { "stage_groups.exclusive_share[load_model]": "15 %", "loads.bytes_per_second": "1.3 GB/s" }, "194 -> 6 s; 4 min on a hard disk", null, null, "vllm-project/vllm#3185, huggingface/diffusers#2852"),
+      finding("MEM-HIGH", "warning", "GPU memory is nearly full", "The peak is 89 % of the memory, reached in vae_decode. Tile the VAE before a larger size fails.", { "gpu.memory_peak_share": 0.89, "allocator.peak_stage": "vae_decode" }, { "gpu.memory_peak_share": "89 %", "allocator.peak_stage": "vae_decode" }, null, null, null, "document 002"),
+      finding("GPU-UNDERUSED", "hint", "The GPU could be busier", "The GPU is busy 65 % of the time. A larger batch, compile or fewer waits of the host would use the rest.", { "gpu.busy_ratio": 0.65 }, { "gpu.busy_ratio": "65 %" }, null, 0.05, 0.2, "document 001"),
     ],
     threads: ranks.flatMap((rank, i) => [{ pid: 4242 + i, tid: 4242 + i, name: "main", spans: rank.host.length, busy_ns: rank.end, first_ns: 0, last_ns: rank.end, dropped_spans: 0, dropped_records: 0 }, { pid: 4242 + i, tid: 4250 + i, name: "encoder", spans: rank.worker.length, busy_ns: 1900 * ms, first_ns: 200 * ms, last_ns: rank.end, dropped_spans: 0, dropped_records: 0 }]),
     counters: [{ name: "latent_norm", count: 90, not_finite: 0, first: 61, last: 6, min: 5, mean: 20, max: 61 }],
@@ -198,7 +198,7 @@ export function demo_report(ranks: Rank[], wall: number): JsonObject {
     absent: { cgroup: "the command ran in the root group", "gpus.sm_active_ratio": "needs DCGM" },
     diffusion: { blocks: 12, frames: 48, frames_per_second: 3.4, blocks_per_second: 0.83, steps_per_second: 5.6, frames_per_block: 8 },
     requests: { count: 0 },
-    bottlenecks: [{ name: "denoise", kind: "stage", share: 0.66, threshold: "over 50% (bottleneck)" }],
+    bottlenecks: [{ name: "denoise", kind: "stage", self_share: 0.66, threshold: "over 50% (bottleneck)" }],
     resources: {
       stages: ["load_model", "text_encode", "denoise", "vae_decode", "save_video"].map((name, i) => ({ name, kind: i === 0 ? "load" : "stage", cpu_cores: { samples: 20, mean: [0.95, 1.6, 2.1, 2.0, 1.0][i]!, max: 2.4 }, rss_bytes: { samples: 20, mean: 3 * kGiB, max: [3.3, 3.4, 3.5, 3.5, 3.55][i]! * kGiB }, gpu_busy_ratio: { samples: i === 1 ? 2 : 20, mean: i === 1 ? null : [0, 0.4, 0.91, 0.72, 0.04][i]!, max: 0.98 }, gpu_memory_bytes: { samples: 20, mean: 12 * kGiB, max: [8, 11, 17, 21.4, 8][i]! * kGiB }, gpu_power_watts: { samples: 20, mean: [66, 160, 330, 270, 80][i]!, max: 346 }, energy_joules: [140, 50, 3020, 400, 34][i]!, energy_covered: 1, reason: "" })),
       growth: [{ what: "host", bytes_per_second: { value: 2.6e6, low: 1.9e6, high: 3.3e6 }, growth_ratio: 0.012, samples: 140, leak: false, stage: "" }, { what: kGpus[0]!, bytes_per_second: { value: 1e4, low: -4e5, high: 5e5 }, growth_ratio: 0.001, samples: 140, leak: false, stage: "" }],
@@ -269,31 +269,42 @@ function compared_run(compiled: boolean): RunIn {
   return { names: kNames.map(([n]) => n), kinds: kNames.map(([, k]) => k), tracks };
 }
 
+const part = (name: string, before: number, after: number, share: number): JsonObject => ({
+  name, before, after, difference: after - before, interval: { low: after - before - 0.2, high: after - before + 0.2 }, share, of: [],
+});
+
 export function demo_compare(): PageIn {
-  const row = (name: string, kind: string, unit: string, before: number | null, after: number | null, low: number | null, high: number | null, change: string, n = 48): JsonObject => ({
-    name, kind, unit, before, after, before_count: before === null ? 0 : n, after_count: after === null ? 0 : n,
-    percent: before && after ? ((after - before) / before) * 100 : null, factor: before && after ? before / after : null, factor_low: low, factor_high: high, change,
+  const row = (name: string, kind: string, unit: string, before: number | null, after: number | null, low: number | null, high: number | null, verdict: string, n = 48): JsonObject => ({
+    name, kind, unit, before, after, before_runs: before === null ? 0 : 3, after_runs: after === null ? 0 : 3, before_count: before === null ? 0 : n, after_count: after === null ? 0 : n,
+    percent: before && after ? ((after - before) / before) * 100 : null, factor: before && after ? before / after : null, factor_low: low, factor_high: high, interval_over: low === null ? null : "runs", verdict, reason: "",
   });
   return {
     mode: "compare", names: [], kinds: [], tracks: [], runs: [compared_run(false), compared_run(true)],
     compare: {
-      schema: "genscope.compare/1",
-      before: { name: "wan-1.3b, eager", id: "20261115-180000-wan", path: "genscope-runs/20261115-180000-wan" },
-      after: { name: "wan-1.3b, compiled", id: "20261116-073000-wan", path: "genscope-runs/20261116-073000-wan" },
+      schema: "genscope.compare/2",
+      before: { runs: [1, 2, 3].map((i) => ({ name: "wan-1.3b, eager", id: `2026111${i}-wan`, path: `genscope-runs/2026111${i}-wan`, total_ns: 19.1e9 })) },
+      after: { runs: [4, 5, 6].map((i) => ({ name: "wan-1.3b, compiled", id: `2026111${i}-wan`, path: `genscope-runs/2026111${i}-wan`, total_ns: 14.2e9 })) },
       environment: [{ key: "torch", before: "2.9.1", after: "2.10.0", decisive: false }, { key: "driver", before: "550.54", after: "550.90", decisive: false }],
       workload: [{ key: "set.compile", before: "false", after: "true", decisive: false }, { key: "set.seed", before: null, after: "7", decisive: false }],
       other: [], env_changes: 2, comparable: true, forced: false, incomparable: [], notes: ["Clocks of the GPU differ by 2 %."], noise_floor: 0.02,
       rows: [
-        row("wall time", "run", "ns", 19.1e9, 14.2e9, null, null, "faster", 1),
-        row("denoise", "stage", "ns", 13.4e9, 9.3e9, null, null, "faster", 2),
-        row("steady step", "step", "ns", 251e6, 175e6, 1.41, 1.46, "faster", 94),
-        row("vae_decode", "stage", "ns", 1.47e9, 1.48e9, 0.985, 1.006, "same", 4),
+        row("wall time", "run", "ns", 19.1e9, 14.2e9, null, null, "improved", 1),
+        row("denoise", "stage", "ns", 13.4e9, 9.3e9, null, null, "improved", 2),
+        row("steady step", "step", "ns", 251e6, 175e6, 1.41, 1.46, "improved", 94),
+        row("vae_decode", "stage", "ns", 1.47e9, 1.48e9, 0.985, 1.006, "unchanged", 4),
         row("load_model", "load", "ns", 2.05e9, 2.11e9, 0.9, 1.05, "inconclusive", 4),
         row("compile", "stage", "ns", null, 0.9e9, null, null, "appeared", 1),
-        row("peak RSS", "memory", "bytes", 3.2e9, 3.8e9, null, null, "slower", 1),
-        row("energy per frame", "energy", "joules", 204, 151, null, null, "faster", 1),
+        row("peak RSS", "memory", "bytes", 3.2e9, 3.8e9, null, null, "regressed", 1),
+        row("energy per frame", "energy", "joules", 204, 151, null, null, "improved", 1),
       ],
-      rows_left_out: 0, verdict: "faster", reason: "A steady step takes 30 % less, well outside of the noise; peak memory rises by 19 %.", before_after: null, absent: {},
+      rows_left_out: 0, verdict: "improved", headline: "Improved. Wall time: 26 % less (95 %: -28 % to -23 %), beyond the floor of 2 %; 3 runs of each, medians 19.1 s and 14.2 s. By row: steady step improved by 30 %, peak RSS regressed by 19 %.",
+      total: { figure: "wall time", ratio: 0.74 },
+      attribution: {
+        total: part("total", 19.1, 14.2, 1),
+        parts: [{ ...part("denoise", 13.4, 9.3, 0.84), of: [{ ...part("steps", 48, 48, 0), difference: 0 }, part("per step", 0.28, 0.19, 0.84)] }, part("compile", 0, 0.9, -0.18), part("outside", 5.7, 4, 0.34)],
+        notes: [],
+      },
+      before_after: null, absent: {},
     },
   };
 }

@@ -84,7 +84,18 @@ static_assert(sizeof(Lane) == 64);
 extern constinit thread_local Lane t_lane __attribute__((tls_model("initial-exec")));
 
 // 0: off. Anything else: ask the lane.
-extern std::atomic<std::uint32_t> g_mode;
+//
+// It has a page of its own, which the kernel hands out empty to a forked child: one that was made
+// without fork()'s handlers (a bare system call) is off, and does not use its parent's buffers.
+struct alignas(4096) Mode {
+  std::atomic<std::uint32_t> value{0};
+  std::atomic<std::uint32_t> made{0};  // this process set it
+
+  [[gnu::always_inline]] std::uint32_t load(std::memory_order order) const noexcept {
+    return value.load(order);
+  }
+};
+extern Mode g_mode;
 
 // Raw ticks. Only meaningful while the lane has a limit, which the OS-clock mode never gives out.
 [[gnu::always_inline]] inline std::uint64_t fast_ticks() noexcept {

@@ -1,10 +1,10 @@
 """Which part of a pipeline is what, and the wrapping of their classes, each once."""
 from __future__ import annotations
 
-import hashlib
 from typing import Any, Callable, Optional
 
 from .. import _core
+from .._prompts import recorded
 from ._dynamo import compiling_check
 from ._patch import around, wrap
 from ._report import problem
@@ -211,13 +211,13 @@ def _wrap_processor(kind: type) -> None:
 
 
 def _prompt_key(args: tuple, kwargs: dict) -> Optional[str]:
-    """A prompt's hash, so that a repeat can be told and the prompt cannot. Embeddings have none."""
+    """What a run keeps of a prompt: its hash. Embeddings have none."""
     texts = [value for value in (*args, *kwargs.values())
              if isinstance(value, str) or (isinstance(value, list) and value
                                            and isinstance(value[0], str))]
     if not texts:
         return None
-    return hashlib.blake2b(repr(texts).encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return recorded(repr(texts))
 
 
 def wrap_encoders(kind: type) -> None:

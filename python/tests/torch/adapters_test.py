@@ -168,7 +168,7 @@ class ControlNet(RecordedCase):
                              [("function", "controlnet"), ("forward", "unet"),
                               ("function", "scheduler.step")])
         self.assertEqual([s for s in run.spans if "failed" in s["flags"]], [])
-        self.assert_facts(run, ["fwd.per_step == 1", 'model.family[denoiser] == "unet"',
+        self.assert_facts(run, ["utilisation.forwards_per_step == 1", 'model.family[denoiser] == "unet"',
                                 "set.steps == 4"])
 
     def test_two_of_them(self):
@@ -203,7 +203,7 @@ class SingleFile(RecordedCase):
         self.assertEqual((load["name"], load["args"]["file"], load["args"]["bytes"]),
                          ("FluxTransformer2DModel", path, size))
         self.assertEqual(load["flags"], [])
-        self.assert_facts(run, ["load.rate > 0", "load.repeats == 0"])
+        self.assert_facts(run, ["loads.bytes_per_second > 0", "loads.repeats == 0"])
 
     def test_one_that_is_not_there(self):
         from diffusers import AutoencoderKL

@@ -63,7 +63,7 @@ class Structure(RecordedCase):
             'set.offload == "none"', 'set.compile == "none"', 'set.cache == "none"',
             "!set.vae_tiling", 'set.attn == "sdpa"', "!set.autocast", "lora.active == 0",
             'model.quant[denoiser] == "none"', 'model.device[denoiser] == "cpu"',
-            'env.backend == "cpu"', "model.experts == 1", "!model.conv3d", "fwd.per_step == 1",
+            'env.backend == "cpu"', "model.experts == 1", "!model.conv3d", "utilisation.forwards_per_step == 1",
             'version(env.torch) >= version("2.0")', 'set.device_map == "none"'])
 
     def test_steps_are_gapless(self):

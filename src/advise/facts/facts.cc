@@ -1,68 +1,79 @@
-#include <cmath>
-#include <string>
+// facts_of(): the fields, the families with a key, then what the program says of itself.
+#include <genscope/advise.h>
 
-#include "advise/facts/parts.h"
-#include "trace/arguments.h"
-
-namespace genscope::advice {
-
-std::optional<FactValue> argument(const Trace& trace, std::size_t span, std::string_view key) {
-  return trace::argument(trace, trace.span_args, span, key);
-}
-
-Readings readings(const Run& run, const Analysis& analysis, std::string_view entity,
-                  std::string_view metric, const Stretch& within) {
-  Readings found;
-  const std::string wanted = std::string(entity) + "/" + std::string(metric);
-  for (std::size_t t = 0; t < run.traces.size(); ++t) {
-    const Trace& trace = run.traces[t];
-    std::uint32_t name = kNone;
-    for (std::uint32_t i = 0; i < trace.names.size(); ++i) {
-      if (trace.names[i].text == wanted) name = i;
-    }
-    if (name == kNone) continue;
-    const std::int64_t offset =
-        t < analysis.clock_offset_ns.size() ? analysis.clock_offset_ns[t] : 0;
-    for (std::size_t i = 0; i < trace.counters.size(); ++i) {
-      if (trace.counters.name[i] != name || !std::isfinite(trace.counters.value[i])) continue;
-      const std::int64_t at = trace.counters.at_ns[i] + offset;
-      if (!within.holds(at)) continue;
-      found.at_s.push_back(static_cast<double>(at - within.begin_ns) / 1e9);
-      found.value.push_back(trace.counters.value[i]);
-    }
-  }
-  return found;
-}
-
-}  // namespace genscope::advice
+#include "advise/fact_names.h"
+#include "advise/facts/fields.h"
 
 namespace genscope {
+namespace advice {
+namespace {
 
-Facts facts_of(const Run& run, const Analysis& analysis) {
-  Facts facts;
-  const advice::Steps steps = advice::find_steps(run, analysis);
-  advice::stage_facts(run, analysis, facts);
-  advice::step_facts(run, analysis, steps, facts);
-  advice::call_facts(run, steps, facts);
-  advice::target_facts(run, facts);
-  advice::generation_facts(run, analysis, facts);
-  advice::gpu_facts(run, analysis, steps, facts);
-  advice::host_facts(run, analysis, steps, facts);
-  advice::resource_facts(run, analysis, steps, facts);  // after those of stages and steps
-  advice::wait_facts(run, analysis, facts);
-  advice::load_facts(run, facts);
-  advice::rank_facts(run, facts);
+bool fits(FactType type, const FactValue& value) {
+  switch (type) {
+    case FactType::number:
+      return std::holds_alternative<double>(value);
+    case FactType::flag:
+      return std::holds_alternative<bool>(value);
+    case FactType::text:
+      break;
+  }
+  return std::holds_alternative<std::string>(value);
+}
+
+// "offload" and "set.offload" both mean the fact set.offload; an empty name if there is none.
+std::string fact_called(std::string_view key) {
+  if (find_fact(key) != nullptr) return std::string(key);
+  const std::string setting = "set." + std::string(key);
+  return find_fact(setting) != nullptr ? setting : "";
+}
+
+void stage_facts(const Analysis& analysis, Facts& facts) {
+  for (const StageGroup& group : analysis.stage_groups) {
+    const std::string key = "[" + group.name + "]";
+    facts.set("stage_groups.exclusive_share" + key, group.exclusive_share);
+    facts.set("stage_groups.exclusive_ns" + key, static_cast<double>(group.exclusive_ns));
+    facts.set("stage_groups.count" + key, static_cast<double>(group.count));
+    if (group.first_ratio) facts.set("stage_groups.first_ratio" + key, *group.first_ratio);
+  }
+}
+
+void counter_facts(const Analysis& analysis, Facts& facts) {
   for (const CounterRow& row : analysis.counters) {
     if (row.count == row.not_finite) continue;
     facts.set("counter.mean[" + row.name + "]", row.mean);
     facts.set("counter.max[" + row.name + "]", row.max);
     facts.set("counter.last[" + row.name + "]", row.last);
   }
-  if (analysis.recorder.probe_cpu_ns && analysis.wall_ns > 0) {
-    facts.set("self.sampler_share", static_cast<double>(*analysis.recorder.probe_cpu_ns) /
-                                        static_cast<double>(analysis.wall_ns));
+}
+
+void told_facts(const Analysis& analysis, Facts& facts) {
+  for (const auto& [key, value] : analysis.settings) {
+    const std::string fact = fact_called(key);
+    if (fact.empty()) continue;
+    if (fits(find_fact(fact)->type, value)) {
+      facts.set(fact, value);
+    } else {
+      facts.set_missing(
+          fact, "the program gave it, but not as " + std::string(name(find_fact(fact)->type)));
+    }
   }
-  advice::given_facts(run, facts);  // last: what the program says of itself wins
+}
+
+}  // namespace
+}  // namespace advice
+
+Facts facts_of(const Analysis& analysis) {
+  Facts facts;
+  for (const advice::FactField& field : advice::fact_fields()) {
+    if (std::optional<FactValue> value = field.get(analysis)) {
+      facts.set(std::string(field.fact), *std::move(value));
+    } else if (std::string reason = field.reason(analysis); !reason.empty()) {
+      facts.set_missing(std::string(field.fact), std::move(reason));
+    }
+  }
+  advice::stage_facts(analysis, facts);
+  advice::counter_facts(analysis, facts);
+  advice::told_facts(analysis, facts);  // last: what the program says of itself wins
   return facts;
 }
 

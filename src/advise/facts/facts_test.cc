@@ -2,29 +2,16 @@
 
 #include <bit>
 
-#include "advise/facts/parts.h"
+#include "advise/testing/facts.h"
 #include "analyze/testing/trace_builder.h"
+#include "testing/units.h"
 
 namespace genscope {
 namespace {
 
-constexpr std::int64_t kMs = 1'000'000;
-
-double number(const Facts& facts, std::string_view name) {
-  const FactValue* const value = facts.find(name);
-  if (value == nullptr) {
-    ADD_FAILURE() << name << " is missing: " << facts.why_missing(name);
-    return -1;
-  }
-  return std::get<double>(*value);
-}
-
-bool fired(const Advice& advice, std::string_view id) {
-  for (const Finding& finding : advice.findings) {
-    if (finding.rule.id == id) return true;
-  }
-  return false;
-}
+using testing::fired;
+using testing::kMs;
+using testing::number;
 
 // A generation: text 100 ms, `steps`, decode 50 ms, in a session that says a few things.
 struct Generation {
@@ -59,30 +46,30 @@ struct Generation {
   }
   Facts facts() {
     const genscope::Run run = testing::make_run(trace.trace());
-    return facts_of(run, analyze(run));
+    return facts_of(analyze(run));
   }
 };
 
 TEST(FactsOfARun, StagesHaveSharesUnderOneNameWithoutWhatIsInAnother) {
   const Facts facts = Generation({200, 100, 100, 100, 100, 100}).facts();
-  EXPECT_NEAR(number(facts, "stage.share[text_encode]"), 100.0 / 850, 1e-9);
-  EXPECT_NEAR(number(facts, "stage.share[denoise]"), 694.0 / 850, 1e-9);
-  EXPECT_NEAR(number(facts, "stage.share[scheduler_step]"), 6.0 / 850, 1e-9);
-  EXPECT_EQ(number(facts, "stage.ms[vae_decode]"), 50);
-  EXPECT_EQ(std::get<std::string>(*facts.find("stage.top")), "denoise");
+  EXPECT_NEAR(number(facts, "stage_groups.exclusive_share[text_encode]"), 100.0 / 850, 1e-9);
+  EXPECT_NEAR(number(facts, "stage_groups.exclusive_share[denoise]"), 694.0 / 850, 1e-9);
+  EXPECT_NEAR(number(facts, "stage_groups.exclusive_share[scheduler_step]"), 6.0 / 850, 1e-9);
+  EXPECT_EQ(number(facts, "stage_groups.exclusive_ns[vae_decode]"), 50e6);
+  EXPECT_EQ(std::get<std::string>(*facts.find("stage_groups.top")), "denoise");
 }
 
 TEST(FactsOfARun, StepsAreJudgedAgainstTheSteadyOnes) {
   const Facts facts = Generation({1000, 110, 100, 100, 100, 300, 100, 100}, 2).facts();
-  EXPECT_EQ(number(facts, "step.count"), 8);
-  EXPECT_EQ(number(facts, "step.med"), 100);
-  EXPECT_EQ(number(facts, "step.first"), 10);
-  EXPECT_NEAR(number(facts, "step.second"), 1.1, 1e-9);
-  EXPECT_EQ(number(facts, "step.outliers"), 2);
-  EXPECT_EQ(number(facts, "step.outlier_mid"), 1);
-  EXPECT_EQ(number(facts, "step.trend"), 0);
-  EXPECT_EQ(number(facts, "fwd.per_step"), 2);
-  EXPECT_NEAR(number(facts, "step.scheduler_share"), 8.0 / 1910, 1e-9);
+  EXPECT_EQ(number(facts, "steps.count"), 8);
+  EXPECT_EQ(number(facts, "steps.steady_p50_ns"), 100e6);
+  EXPECT_EQ(number(facts, "steps.first_ratio"), 10);
+  EXPECT_NEAR(number(facts, "steps.second_ratio"), 1.1, 1e-9);
+  EXPECT_EQ(number(facts, "steps.slow_count"), 2);
+  EXPECT_EQ(number(facts, "steps.slow_inner_count"), 1);
+  EXPECT_EQ(number(facts, "steps.trend_percent_per_100"), 0);
+  EXPECT_EQ(number(facts, "utilisation.forwards_per_step"), 2);
+  EXPECT_NEAR(number(facts, "steps.scheduler_share"), 8.0 / 1910, 1e-9);
 }
 
 TEST(FactsOfARun, AWarmUpIsFoundAndASteadyRunIsNot) {
@@ -95,7 +82,7 @@ TEST(FactsOfARun, StepsThatGrowHaveATrend) {
   std::vector<std::int64_t> steps;
   for (int i = 0; i < 40; ++i) steps.push_back(100 + i);
   const Facts facts = Generation(steps).facts();
-  EXPECT_NEAR(number(facts, "step.trend"), 1.0 / 119 * 100 * 100, 0.01);
+  EXPECT_NEAR(number(facts, "steps.trend_percent_per_100"), 1.0 / 119 * 100 * 100, 0.01);
 }
 
 TEST(FactsOfARun, WhatTheProgramSaysOfItselfIsTakenIfItIsOfTheRightKind) {
@@ -109,7 +96,8 @@ TEST(FactsOfARun, WhatTheProgramSaysOfItselfIsTakenIfItIsOfTheRightKind) {
 
 TEST(FactsOfARun, AnAbsentSensorGivesNoFactAndNoAdvice) {
   const Facts facts = Generation({90, 90, 90, 90, 90, 90}).facts();
-  for (const char* name : {"gpu.util", "gpu.present", "host.rss_growth", "mem.reserved"}) {
+  for (const char* name :
+       {"gpu.busy_ratio", "gpu.present", "host.rss_growth_ratio", "allocator.reserved_bytes"}) {
     EXPECT_EQ(facts.find(name), nullptr) << name;
   }
   EXPECT_NE(facts.why_missing("gpu.present"), "");
@@ -127,11 +115,11 @@ TEST(FactsOfARun, RepeatedPromptsAndLoadsAreCounted) {
     at += 600 * kMs;
   }
   const genscope::Run run = testing::make_run(trace.trace());
-  const Facts facts = facts_of(run, analyze(run));
-  EXPECT_EQ(number(facts, "text.repeats"), 2);
-  EXPECT_EQ(number(facts, "load.repeats"), 3);
-  EXPECT_NEAR(number(facts, "load.rate"), 2e9, 1);
-  EXPECT_EQ(number(facts, "stage.calls[text_encode]"), 4);
+  const Facts facts = facts_of(analyze(run));
+  EXPECT_EQ(number(facts, "loads.prompt_repeats"), 2);
+  EXPECT_EQ(number(facts, "loads.repeats"), 3);
+  EXPECT_NEAR(number(facts, "loads.bytes_per_second"), 2e9, 1);
+  EXPECT_EQ(number(facts, "stage_groups.count[text_encode]"), 4);
 }
 
 TEST(FactsOfARun, BlocksStreamsAndLayersAnswerDocument002) {
@@ -145,13 +133,13 @@ TEST(FactsOfARun, BlocksStreamsAndLayersAnswerDocument002) {
   trace.event("layer", 0, {{"name", "attn"}, {"ms", 3}});
   trace.event("layer", 0, {{"name", "mlp"}, {"ms", 1}});
   const genscope::Run run = testing::make_run(trace.trace());
-  const Facts facts = facts_of(run, analyze(run));
-  EXPECT_EQ(number(facts, "block.fps"), 9);
-  EXPECT_EQ(number(facts, "block.frames_mean"), 9);
-  EXPECT_EQ(number(facts, "block.first_ratio"), 1);
-  EXPECT_EQ(number(facts, "stream.sent"), 36);
-  EXPECT_EQ(number(facts, "stream.drop_share"), 0.1);
-  EXPECT_EQ(std::get<std::string>(*facts.find("layer.top")), "attn");
+  const Facts facts = facts_of(analyze(run));
+  EXPECT_EQ(number(facts, "diffusion.frames_per_second"), 9);
+  EXPECT_EQ(number(facts, "diffusion.frames_per_block"), 9);
+  EXPECT_EQ(number(facts, "diffusion.first_block_ratio"), 1);
+  EXPECT_EQ(number(facts, "streaming.frames_sent"), 36);
+  EXPECT_EQ(number(facts, "streaming.drop_ratio"), 0.1);
+  EXPECT_EQ(std::get<std::string>(*facts.find("layers.top")), "attn");
   const Advice advice = advise(facts);
   for (const char* id : {"STREAM-FPS", "STREAM-DROP", "BLOCK-LARGE", "LAYER-TOP"}) {
     EXPECT_TRUE(fired(advice, id)) << id;
@@ -171,11 +159,11 @@ TEST(FactsOfARun, TrainingAndRequestsAreCounted) {
   trace.span("r", SpanKind::request, 0, kMs, {.flags = kSpanDetached | kSpanFailed});
   trace.span("r", SpanKind::request, 0, kMs, {.flags = kSpanDetached});
   const genscope::Run run = testing::make_run(trace.trace());
-  const Facts facts = facts_of(run, analyze(run));
-  EXPECT_EQ(number(facts, "input.wait_share"), 0.25);
-  EXPECT_EQ(number(facts, "train.encode_share"), 0.2);
-  EXPECT_EQ(number(facts, "request.count"), 2);
-  EXPECT_EQ(number(facts, "run.failed"), 1);
+  const Facts facts = facts_of(analyze(run));
+  EXPECT_EQ(number(facts, "training.input_wait_share"), 0.25);
+  EXPECT_EQ(number(facts, "training.encode_share"), 0.2);
+  EXPECT_EQ(number(facts, "requests.count"), 2);
+  EXPECT_EQ(number(facts, "requests.failed"), 1);
   EXPECT_EQ(number(facts, "set.images"), 1);
   const Advice advice = advise(facts);
   for (const char* id : {"IN-BOUND", "TR-CACHE", "RUN-FAILED"}) {
@@ -185,12 +173,13 @@ TEST(FactsOfARun, TrainingAndRequestsAreCounted) {
 
 TEST(FactsOfARun, WhatNobodyMarkedIsMissingWithAReason) {
   const Facts facts = Generation({90, 90, 90, 90, 90, 90}).facts();
-  for (const char* name : {"block.fps", "block.first_ratio", "stream.sent", "layer.top_share",
-                           "input.wait_share", "train.encode_share", "set.images"}) {
+  for (const char* name :
+       {"diffusion.frames_per_second", "diffusion.first_block_ratio", "streaming.frames_sent",
+        "layers.top_share", "training.input_wait_share", "training.encode_share", "set.images"}) {
     EXPECT_EQ(facts.find(name), nullptr) << name;
     EXPECT_NE(facts.why_missing(name), "") << name;
   }
-  EXPECT_EQ(number(facts, "run.failed"), 0) << "the session went well";
+  EXPECT_EQ(number(facts, "requests.failed"), 0) << "the session went well";
   EXPECT_EQ(facts.find("set.training"), nullptr);
 }
 
@@ -210,13 +199,13 @@ genscope::Run run_of_ranks(const std::vector<std::pair<int, int>>& waits) {
 
 TEST(FactsOfARun, TheRankThatWaitsLeastIsTheStraggler) {
   const genscope::Run run = run_of_ranks({{300, 20}, {310, 20}, {20, 60}, {305, 20}});
-  const Facts facts = facts_of(run, analyze(run));
-  EXPECT_EQ(number(facts, "rank.count"), 4);
-  EXPECT_NEAR(number(facts, "rank.wait_med"), 0.3025, 1e-9);
-  EXPECT_NEAR(number(facts, "rank.wait_min"), 0.02, 1e-9);
-  EXPECT_EQ(std::get<std::string>(*facts.find("rank.straggler")), "2");
-  EXPECT_NEAR(number(facts, "rank.input_skew"), 3, 1e-9);
-  EXPECT_EQ(std::get<std::string>(*facts.find("rank.input_slowest")), "2");
+  const Facts facts = facts_of(analyze(run));
+  EXPECT_EQ(number(facts, "ranks.count"), 4);
+  EXPECT_NEAR(number(facts, "ranks.wait_p50_share"), 0.3025, 1e-9);
+  EXPECT_NEAR(number(facts, "ranks.wait_min_share"), 0.02, 1e-9);
+  EXPECT_EQ(std::get<std::string>(*facts.find("ranks.straggler")), "2");
+  EXPECT_NEAR(number(facts, "ranks.input_wait_ratio"), 3, 1e-9);
+  EXPECT_EQ(std::get<std::string>(*facts.find("ranks.input_slowest")), "2");
   const Advice advice = advise(facts);
   EXPECT_TRUE(fired(advice, "RANK-SLOW"));
   EXPECT_TRUE(fired(advice, "RANK-INPUT"));
@@ -224,18 +213,18 @@ TEST(FactsOfARun, TheRankThatWaitsLeastIsTheStraggler) {
 
 TEST(FactsOfARun, RanksThatWaitAlikeAndOneRankAloneGiveNoAdvice) {
   const genscope::Run alike = run_of_ranks({{300, 20}, {310, 21}, {290, 20}});
-  const Advice advice = advise(facts_of(alike, analyze(alike)));
+  const Advice advice = advise(facts_of(analyze(alike)));
   EXPECT_FALSE(fired(advice, "RANK-SLOW"));
   EXPECT_FALSE(fired(advice, "RANK-INPUT"));
   const genscope::Run one = run_of_ranks({{300, 20}});
-  const Facts facts = facts_of(one, analyze(one));
-  EXPECT_EQ(number(facts, "rank.count"), 1);
-  EXPECT_EQ(facts.why_missing("rank.wait_min"), "the run has one rank");
+  const Facts facts = facts_of(analyze(one));
+  EXPECT_EQ(number(facts, "ranks.count"), 1);
+  EXPECT_EQ(facts.why_missing("ranks.wait_min_share"), "the run has one rank");
 }
 
 TEST(FactsOfARun, AnEmptyRunHasNone) {
   const genscope::Run run = testing::make_run(testing::TraceBuilder().trace());
-  const Advice advice = advise(facts_of(run, analyze(run)));
+  const Advice advice = advise(facts_of(analyze(run)));
   EXPECT_TRUE(advice.findings.empty());
 }
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "advise/facts/parts.h"
+#include "advise/testing/facts.h"
 #include "analyze/testing/samples.h"
 
 namespace genscope {
@@ -13,26 +13,14 @@ namespace {
 
 using testing::add_entity;
 using testing::add_readings;
+using testing::fired;
 using testing::kSecond;
+using testing::number;
 using testing::TraceBuilder;
 
 Facts facts_for(TraceBuilder& t) {
   const genscope::Run run = testing::make_run(t.trace());
-  return facts_of(run, analyze(run));
-}
-
-double number(const Facts& facts, std::string_view name) {
-  const FactValue* const value = facts.find(name);
-  if (value == nullptr) {
-    ADD_FAILURE() << name << " is missing: " << facts.why_missing(name);
-    return std::nan("");
-  }
-  return std::get<double>(*value);
-}
-
-bool fired(const Advice& advice, std::string_view id) {
-  return std::any_of(advice.findings.begin(), advice.findings.end(),
-                     [&](const Finding& finding) { return finding.rule.id == id; });
+  return facts_of(analyze(run));
 }
 
 TraceBuilder eight_steps() {
@@ -42,6 +30,12 @@ TraceBuilder eight_steps() {
   return t;
 }
 
+// A step of 20 s that warms up, then six of 10 s.
+void add_warm_up_and_steps(TraceBuilder& t) {
+  t.span("step", SpanKind::step, 0, 20 * kSecond);
+  for (int i = 2; i < 8; ++i) t.span("step", SpanKind::step, i * 10 * kSecond, 10 * kSecond);
+}
+
 // One reported "Average GPU utilization is only 0.0 %" of a machine without a GPU.
 TEST(Originals, NoAdviceFromAnAbsentSensor) {
   TraceBuilder t = eight_steps();
@@ -49,13 +43,14 @@ TEST(Originals, NoAdviceFromAnAbsentSensor) {
   add_entity(t, EntityKind::process_tree, "tree");
   add_readings(t, "tree/rss_bytes", 0, 80 * kSecond, kSecond, [](double) { return 1e9; });
   const Facts facts = facts_for(t);
-  for (const char* name : {"gpu.util", "gpu.util_first", "mfu", "gpu.throttle_thermal_share",
-                           "gpu.used", "gpu.overlap", "vram.total"}) {
+  for (const char* name : {"gpu.busy_ratio", "gpu.first_step_busy_ratio", "utilisation.mfu",
+                           "throttling.thermal_share", "gpus_used", "device_overlap_ratio",
+                           "gpu.memory_total_bytes"}) {
     EXPECT_EQ(facts.find(name), nullptr) << name;
   }
-  EXPECT_EQ(facts.why_missing("gpu.util"), "no GPU was seen");
+  EXPECT_EQ(facts.why_missing("gpu.busy_ratio"), "no GPU was seen");
   for (const Finding& finding : advise(facts).findings) {
-    EXPECT_EQ(finding.rule.condition.find("gpu.util"), std::string::npos) << finding.rule.id;
+    EXPECT_EQ(finding.rule.condition.find("gpu.busy_ratio"), std::string::npos) << finding.rule.id;
   }
 }
 
@@ -69,38 +64,40 @@ TEST(ResourceFacts, OfASensorThatIsThereAdviceComes) {
   add_readings(t, "GPU-1/clock_core_mhz", 0, 80 * kSecond, kSecond,
                [](double s) { return s < 40 ? 2000 : 1500; });
   const Facts facts = facts_for(t);
-  EXPECT_NEAR(number(facts, "gpu.util"), 0.2, 1e-9);
-  EXPECT_NEAR(number(facts, "gpu.util_first"), 0.2, 1e-9);
-  EXPECT_NEAR(number(facts, "gpu.throttle_thermal_share"), 0.25, 1e-9);
-  EXPECT_NEAR(number(facts, "gpu.throttle_power_share"), 0.5, 1e-9);
-  EXPECT_NEAR(number(facts, "gpu.clock_drift"), -0.25, 1e-9);
-  EXPECT_EQ(number(facts, "gpu.used"), 1);
-  EXPECT_GT(number(facts, "gpu.peak_tflops"), 100);
+  EXPECT_NEAR(number(facts, "gpu.busy_ratio"), 0.2, 1e-9);
+  EXPECT_NEAR(number(facts, "gpu.first_step_busy_ratio"), 0.2, 1e-9);
+  EXPECT_NEAR(number(facts, "throttling.thermal_share"), 0.25, 1e-9);
+  EXPECT_NEAR(number(facts, "throttling.power_cap_share"), 0.5, 1e-9);
+  EXPECT_NEAR(number(facts, "gpu.clock_drift_ratio"), -0.25, 1e-9);
+  EXPECT_EQ(number(facts, "gpus_used"), 1);
+  EXPECT_GT(number(facts, "utilisation.peak_tflops"), 100);
   EXPECT_EQ(*facts.find("gpu.fp8"), FactValue(true));
-  EXPECT_NE(facts.why_missing("mfu"), "");
-  EXPECT_NE(facts.why_missing("time.gpu_clock"), "");
+  EXPECT_NE(facts.why_missing("utilisation.mfu"), "");
+  EXPECT_NE(facts.why_missing("span_clock.gpu"), "");
   std::set<std::string> fired;
   for (const Finding& finding : advise(facts).findings) {
-    if (finding.rule.condition.find("gpu.util") != std::string::npos) fired.insert(finding.rule.id);
+    if (finding.rule.condition.find("gpu.busy_ratio") != std::string::npos)
+      fired.insert(finding.rule.id);
   }
   EXPECT_FALSE(fired.empty());
 }
 
 TEST(ResourceFacts, GrowthIsOfTheSteadySteps) {
-  TraceBuilder t = eight_steps();
+  TraceBuilder t;
+  add_warm_up_and_steps(t);
   add_entity(t, EntityKind::process_tree, "tree");
   add_readings(t, "tree/rss_bytes", 0, 80 * kSecond, kSecond,
                [](double s) { return 1e9 + s * 2e7; });
   const Facts facts = facts_for(t);
-  EXPECT_NEAR(number(facts, "host.rss_slope_low"), 2e7, 1);
-  EXPECT_NEAR(number(facts, "host.rss_growth"), 59 * 2e7 / 1.4e9, 1e-6);
+  EXPECT_NEAR(number(facts, "host.rss_low_bytes_per_second"), 2e7, 1);
+  EXPECT_NEAR(number(facts, "host.rss_growth_ratio"), 59 * 2e7 / 1.4e9, 1e-6);
 
   TraceBuilder no_steps;
   no_steps.span("serve", SpanKind::stage, 0, 80 * kSecond);
   add_entity(no_steps, EntityKind::process_tree, "tree");
   add_readings(no_steps, "tree/rss_bytes", 0, 80 * kSecond, kSecond,
                [](double s) { return 1e9 + s * 2e7; });
-  EXPECT_EQ(facts_for(no_steps).find("host.rss_growth"), nullptr)
+  EXPECT_EQ(facts_for(no_steps).find("host.rss_growth_ratio"), nullptr)
       << "a run without steps may well be loading";
 }
 
@@ -111,12 +108,12 @@ TEST(ResourceFacts, OfAKnownModelAndGpu) {
   for (int i = 0; i < 6; ++i) t.span("step", SpanKind::step, i * kSecond, kSecond);
   add_entity(t, EntityKind::gpu, "GPU-1", "NVIDIA H100 80GB HBM3");
   const Facts facts = facts_for(t);
-  EXPECT_GT(number(facts, "mfu"), 0.01);
-  EXPECT_GT(number(facts, "pred.step_ms"), 10);
-  EXPECT_GT(number(facts, "pred.attn_bytes"), 1e8);
-  EXPECT_GT(number(facts, "pred.vae_bytes"), 1e9);
-  EXPECT_GT(number(facts, "pred.offload_ms"), 100);
-  EXPECT_EQ(*facts.find("pred.bound"), FactValue(std::string("compute")));
+  EXPECT_GT(number(facts, "utilisation.mfu"), 0.01);
+  EXPECT_GT(number(facts, "utilisation.predicted_step_ns"), 10e6);
+  EXPECT_GT(number(facts, "utilisation.attention_bytes"), 1e8);
+  EXPECT_GT(number(facts, "utilisation.vae_bytes"), 1e9);
+  EXPECT_GT(number(facts, "utilisation.offload_ns"), 100e6);
+  EXPECT_EQ(*facts.find("utilisation.bound"), FactValue(std::string("compute")));
 }
 
 TEST(ResourceFacts, PeaksOfTheAllocatorByRequestAndStep) {
@@ -131,8 +128,8 @@ TEST(ResourceFacts, PeaksOfTheAllocatorByRequestAndStep) {
                  return in == 3 ? 100 * std::pow(1.1, request) : 50;
                });
   const Facts facts = facts_for(t);
-  EXPECT_NEAR(number(facts, "mem.peak_growth"), 0.1, 1e-9);
-  EXPECT_NEAR(number(facts, "mem.step_jump"), 100 * std::pow(1.1, 4) - 50, 1e-6);
+  EXPECT_NEAR(number(facts, "allocator.request_growth_ratio"), 0.1, 1e-9);
+  EXPECT_NEAR(number(facts, "allocator.step_rise_bytes"), 100 * std::pow(1.1, 4) - 50, 1e-6);
 }
 
 TEST(ResourceFacts, OfImportedKernels) {
@@ -150,12 +147,12 @@ TEST(ResourceFacts, OfImportedKernels) {
   }
   const Facts facts = facts_for(t);
   EXPECT_EQ(*facts.find("gpu.present"), FactValue(true));
-  EXPECT_EQ(*facts.find("time.gpu_clock"), FactValue(true));
-  EXPECT_NEAR(number(facts, "gpu.util"), 0.75, 1e-9);
-  EXPECT_EQ(number(facts, "sync.per_step"), 1);
-  EXPECT_EQ(number(facts, "h2d.copies_per_step"), 0);
-  EXPECT_EQ(facts.find("h2d.rate"), nullptr);
-  EXPECT_NEAR(number(facts, "time.spans_per_gpu"), 100.0 / 60, 1e-9);
+  EXPECT_EQ(*facts.find("span_clock.gpu"), FactValue(true));
+  EXPECT_NEAR(number(facts, "gpu.busy_ratio"), 0.75, 1e-9);
+  EXPECT_EQ(number(facts, "step_traffic.syncs_per_step"), 1);
+  EXPECT_EQ(number(facts, "step_traffic.h2d_copies_per_step"), 0);
+  EXPECT_EQ(facts.find("step_traffic.h2d_bytes_per_second"), nullptr);
+  EXPECT_NEAR(number(facts, "span_clock.stages_per_busy_ratio"), 100.0 / 60, 1e-9);
 }
 
 // Steps of torch's profiler, of which every `every`-th reads the loss back to log it.
@@ -191,15 +188,14 @@ Advice advice_on_host(double gpu, double main) {
   TraceBuilder t;
   const auto session = t.span("gen", SpanKind::session, 0, 1, {.flags = kSpanDetached});
   t.arg(session, "model", ArgType::text, 0, "flux-dev");
-  for (int i = 0; i < 8; ++i) t.span("step", SpanKind::step, i * 10 * kSecond, 10 * kSecond);
+  add_warm_up_and_steps(t);  // it is idle while the first step warms up
   add_entity(t, EntityKind::gpu, "GPU-1", "NVIDIA H100 80GB HBM3");
   add_entity(t, EntityKind::process_tree, "tree");
   add_readings(t, "GPU-1/busy_ratio", 0, 80 * kSecond, kSecond, [=](double) { return gpu; });
-  // Two steps of warming up, in which it is idle.
   add_readings(t, "tree/main_thread_cpu_ns", 0, 80 * kSecond, kSecond,
                [=](double s) { return s < 20 ? 0 : (s - 20) * main * 1e9; });
   const Facts facts = facts_for(t);
-  EXPECT_NEAR(number(facts, "cpu.main"), main, 1e-9);
+  EXPECT_NEAR(number(facts, "host.main_thread_busy_ratio"), main, 1e-9);
   return advise(facts);
 }
 
@@ -214,15 +210,15 @@ TEST(ResourceFacts, OfTheMainThreadNeedThreeReadingsThatGrow) {
   add_entity(few, EntityKind::process_tree, "tree");
   add_readings(few, "tree/main_thread_cpu_ns", 30 * kSecond, 32 * kSecond, kSecond,
                [](double) { return 1e9; });
-  EXPECT_EQ(facts_for(few).find("cpu.main"), nullptr);
-  EXPECT_NE(facts_for(few).why_missing("cpu.main"), "");
+  EXPECT_EQ(facts_for(few).find("host.main_thread_busy_ratio"), nullptr);
+  EXPECT_NE(facts_for(few).why_missing("host.main_thread_busy_ratio"), "");
   TraceBuilder mixed = eight_steps();
   add_entity(mixed, EntityKind::process_tree, "tree");
   add_readings(mixed, "tree/main_thread_cpu_ns", 30 * kSecond, 40 * kSecond, kSecond,
                [](double s) { return 1e9 - s; });
-  EXPECT_EQ(facts_for(mixed).find("cpu.main"), nullptr);
+  EXPECT_EQ(facts_for(mixed).find("host.main_thread_busy_ratio"), nullptr);
   TraceBuilder none = eight_steps();
-  EXPECT_NE(facts_for(none).why_missing("cpu.main"), "");
+  EXPECT_NE(facts_for(none).why_missing("host.main_thread_busy_ratio"), "");
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
-// Times of the queue against times of the GPU: time.last_span_share, time.gpu_clock, TIME-ASYNC.
+// Times of the queue against times of the GPU: span_clock.last_span_share, span_clock.gpu,
+// TIME-ASYNC.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "advise/facts/parts.h"
 #include "analyze/testing/samples.h"
+#include "testing/units.h"
 
 namespace genscope {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 using testing::kSecond;
 using testing::TraceBuilder;
 
-constexpr std::int64_t kMs = 1'000'000;
+using testing::kMs;
 
 // Spans one after the other, on a machine with a GPU. Times in ms.
 struct Program {
@@ -48,7 +49,7 @@ struct Program {
   }
   Facts facts() {
     const genscope::Run run = testing::make_run(t.trace());
-    return facts_of(run, analyze(run));
+    return facts_of(analyze(run));
   }
   bool fires() {
     const Advice advice = advise(facts());
@@ -58,7 +59,7 @@ struct Program {
 };
 
 double share(const Facts& facts) {
-  const FactValue* const value = facts.find("time.last_span_share");
+  const FactValue* const value = facts.find("span_clock.last_span_share");
   return value == nullptr ? -1 : std::get<double>(*value);
 }
 
@@ -72,7 +73,7 @@ TEST(WaitFacts, TheStageThatWaitsHasTheTimeOfAllThatWasQueued) {
   p.end(decode);
   const Facts facts = p.facts();
   EXPECT_NEAR(share(facts), 290.0 / 400, 1e-9) << "the forward inside is one of its own";
-  EXPECT_EQ(*facts.find("time.gpu_clock"), FactValue(false));
+  EXPECT_EQ(*facts.find("span_clock.gpu"), FactValue(false));
   EXPECT_TRUE(p.fires());
 }
 
@@ -95,7 +96,7 @@ TEST(WaitFacts, StagesThatWaitAtTheirEndsHaveTheGpusTime) {
   p.wait(20, decode);
   p.end(decode);
   const Facts facts = p.facts();
-  EXPECT_EQ(*facts.find("time.gpu_clock"), FactValue(true));
+  EXPECT_EQ(*facts.find("span_clock.gpu"), FactValue(true));
   EXPECT_GT(share(facts), 0.3) << "the waits take long, as they must";
   EXPECT_FALSE(p.fires());
 }
@@ -107,7 +108,7 @@ TEST(WaitFacts, AWaitThatIsShortTookNobodysTime) {
   p.take("vae_decode", SpanKind::stage, 19);
   p.wait(1);
   EXPECT_NEAR(share(p.facts()), 20.0 / 400, 1e-9);
-  EXPECT_EQ(*p.facts().find("time.gpu_clock"), FactValue(false));
+  EXPECT_EQ(*p.facts().find("span_clock.gpu"), FactValue(false));
   EXPECT_FALSE(p.fires());
 }
 
@@ -121,9 +122,9 @@ TEST(WaitFacts, StepsAreJudgedWhereThereAreNoStages) {
       p->end(step);
     }
   }
-  EXPECT_EQ(*queued.facts().find("time.gpu_clock"), FactValue(false));
+  EXPECT_EQ(*queued.facts().find("span_clock.gpu"), FactValue(false));
   EXPECT_NEAR(share(queued.facts()), 90.0 / 130, 1e-9);
-  EXPECT_EQ(*waited.facts().find("time.gpu_clock"), FactValue(true));
+  EXPECT_EQ(*waited.facts().find("span_clock.gpu"), FactValue(true));
 }
 
 TEST(WaitFacts, SpansWithGpuTimeNeedNoWait) {
@@ -133,7 +134,7 @@ TEST(WaitFacts, SpansWithGpuTimeNeedNoWait) {
   p.end(stage);
   p.take("vae_decode", SpanKind::stage, 20);
   p.t.device(stage, 300 * kMs);
-  EXPECT_EQ(*p.facts().find("time.gpu_clock"), FactValue(true));
+  EXPECT_EQ(*p.facts().find("span_clock.gpu"), FactValue(true));
   EXPECT_FALSE(p.fires());
 }
 
@@ -141,7 +142,7 @@ TEST(WaitFacts, WithoutAWaitNothingIsKnown) {
   Program p;
   p.denoise();
   const Facts facts = p.facts();
-  for (const char* const name : {"time.last_span_share", "time.gpu_clock"}) {
+  for (const char* const name : {"span_clock.last_span_share", "span_clock.gpu"}) {
     EXPECT_EQ(facts.find(name), nullptr) << name;
     EXPECT_NE(facts.why_missing(name), "") << name;
   }

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <string>
 #include <string_view>
 
@@ -45,6 +47,21 @@ inline Facts facts(std::string_view pairs) {
   Facts made;
   set_facts(made, pairs);
   return made;
+}
+
+// The number that a fact has; NaN and a failure where it is missing.
+inline double number(const Facts& facts, std::string_view name) {
+  const FactValue* const value = facts.find(name);
+  if (value == nullptr) {
+    ADD_FAILURE() << name << " is missing: " << facts.why_missing(name);
+    return std::nan("");
+  }
+  return std::get<double>(*value);
+}
+
+inline bool fired(const Advice& advice, std::string_view id) {
+  return std::any_of(advice.findings.begin(), advice.findings.end(),
+                     [&](const Finding& finding) { return finding.rule.id == id; });
 }
 
 }  // namespace genscope::testing

@@ -6,12 +6,13 @@
 #include "analyze/aggregate/energy.h"
 #include "analyze/aggregate/waits.h"
 #include "analyze/testing/trace_builder.h"
+#include "testing/units.h"
 
 namespace genscope {
 namespace {
 
-constexpr std::int64_t kMs = 1'000'000;
-constexpr std::int64_t kSecond = 1'000 * kMs;
+using testing::kMs;
+using testing::kSecond;
 
 // A rank of a job of 10 s that all ranks share.
 RankFigures rank_of(int rank, int world = 4) {

@@ -11,9 +11,9 @@
 namespace genscope {
 namespace {
 
-using Figures = std::vector<std::pair<std::string, double>>;
+using analysis::seconds;
 
-double seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
+using Figures = std::vector<std::pair<std::string, double>>;
 
 // Kernels, operators and functions are too many to be compared by name; a session is the wall time.
 bool is_stage(SpanKind kind) {
@@ -177,10 +177,10 @@ RankFigures rank_figures(const InferixReport& report) {
   }
   if (report.frames) out.figures.emplace_back("frames", static_cast<double>(*report.frames));
   add_samples(report, out);
-  for (const auto& [name, value] : report.summary) {
+  for (const auto& said : report.summary) {
     const bool known = std::any_of(out.figures.begin(), out.figures.end(),
-                                   [&](const auto& figure) { return figure.first == name; });
-    if (!known) out.figures.emplace_back(name, value);
+                                   [&](const auto& figure) { return figure.first == said.first; });
+    if (!known) out.figures.emplace_back(said.first, said.second);
   }
   out.notes.insert(out.notes.end(), report.notes.begin(), report.notes.end());
   return out;

@@ -17,12 +17,12 @@ namespace genscope::analysis {
 namespace {
 
 using Ranks = std::vector<const RankFigures*>;
-using Figure = std::optional<double> RankFigures::*;
+using RankFigure = std::optional<double> RankFigures::*;
 
-constexpr double kSameCount = 0.1;  // of the median number of collectives
-constexpr double kMost = 0.9;       // of the longest wait: also a victim
+constexpr double kSameCount = 0.1;   // of the median number of collectives
+constexpr double kAlsoVictim = 0.9;  // of the longest wait: also a victim
 
-double median_of(const Ranks& ranks, Figure figure) {
+double median_of(const Ranks& ranks, RankFigure figure) {
   std::vector<double> values;
   for (const RankFigures* rank : ranks) values.push_back(*(rank->*figure));
   return stats::quantile(values, 0.5).value_or(0);
@@ -35,7 +35,7 @@ double median_wall_seconds(const Ranks& ranks) {
 }
 
 // Those that have the figure, by its value, least first.
-Ranks having(std::span<const RankFigures* const> ranks, Figure figure) {
+Ranks having(std::span<const RankFigures* const> ranks, RankFigure figure) {
   Ranks out;
   for (const RankFigures* rank : ranks) {
     if (rank->*figure) out.push_back(rank);
@@ -59,7 +59,7 @@ Ranks with_usual_count(const Ranks& ranks, std::uint64_t& aside) {
 }
 
 void add_collective(const Ranks& ranks, std::vector<Straggler>& out) {
-  constexpr Figure kWait = &RankFigures::collective_seconds;
+  constexpr RankFigure kWait = &RankFigures::collective_seconds;
   const double median = median_of(ranks, kWait);
   const double real = Straggler::kRealShare * median_wall_seconds(ranks);
   const double least = *(ranks.front()->*kWait), most = *(ranks.back()->*kWait);
@@ -77,7 +77,7 @@ void add_collective(const Ranks& ranks, std::vector<Straggler>& out) {
   std::size_t victims = 0;
   for (auto it = ranks.rbegin(); it != ranks.rend() && victims < kMaxStragglers; ++it, ++victims) {
     const double wait = *((*it)->*kWait);
-    if (wait < kMost * most) break;
+    if (wait < kAlsoVictim * most) break;
     out.push_back({(*it)->label, "victim", wait, median,
                    fmt::format("waits {:.3g} s in collectives, {} {:.3g} s", wait,
                                ranks.front()->label, least)});
@@ -85,7 +85,7 @@ void add_collective(const Ranks& ranks, std::vector<Straggler>& out) {
 }
 
 // Those above kSlowRatio times the median, longest first, if the excess is above `real` seconds.
-void add_slow(const Ranks& ranks, Figure figure, double real, const char* role,
+void add_slow(const Ranks& ranks, RankFigure figure, double real, const char* role,
               const std::function<std::string(double value, double median)>& why,
               std::vector<Straggler>& out) {
   const double median = median_of(ranks, figure);
@@ -97,17 +97,17 @@ void add_slow(const Ranks& ranks, Figure figure, double real, const char* role,
   }
 }
 
-using Places = std::vector<std::size_t>;
+using RankPlaces = std::vector<std::size_t>;
 
-std::vector<Places> groups_in_time(std::span<const RankFigures* const> ranks) {
-  Places known, unknown;
+std::vector<RankPlaces> groups_in_time(std::span<const RankFigures* const> ranks) {
+  RankPlaces known, unknown;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     (ranks[i]->begin_unix_ns ? known : unknown).push_back(i);
   }
   std::stable_sort(known.begin(), known.end(), [&](std::size_t a, std::size_t b) {
     return *ranks[a]->begin_unix_ns < *ranks[b]->begin_unix_ns;
   });
-  std::vector<Places> groups;
+  std::vector<RankPlaces> groups;
   std::int64_t until = kEarliest;
   for (const std::size_t i : known) {
     const Interval time = interval(*ranks[i]->begin_unix_ns, ranks[i]->wall_ns);
@@ -124,7 +124,7 @@ class Jobs {
  public:
   explicit Jobs(std::span<const RankFigures* const> ranks) : ranks_(ranks) {}
 
-  void add(const Places& group) {
+  void add(const RankPlaces& group) {
     const std::size_t job = find(group);
     if (job == jobs_.size()) jobs_.emplace_back();
     for (const std::size_t i : group) {
@@ -135,19 +135,19 @@ class Jobs {
       if (rank.world_size) of_world_[*rank.world_size] = job;
     }
   }
-  std::vector<Places> take() {
-    std::vector<Places> out;
+  std::vector<RankPlaces> take() {
+    std::vector<RankPlaces> out;
     for (Job& job : jobs_) out.push_back(std::move(job.places));
     return out;
   }
 
  private:
   struct Job {
-    Places places;
+    RankPlaces places;
     std::set<int> ranks;
   };
 
-  std::size_t find(const Places& group) const {
+  std::size_t find(const RankPlaces& group) const {
     const RankFigures& first = *ranks_[group.front()];
     const auto run = of_run_.find(first.run);
     if (run != of_run_.end()) return run->second;
@@ -194,7 +194,7 @@ std::vector<Straggler> find_stragglers(std::span<const RankFigures* const> ranks
 
 std::vector<std::vector<std::size_t>> jobs_of(std::span<const RankFigures* const> ranks) {
   Jobs jobs(ranks);
-  for (const Places& group : groups_in_time(ranks)) jobs.add(group);
+  for (const RankPlaces& group : groups_in_time(ranks)) jobs.add(group);
   return jobs.take();
 }
 

@@ -13,8 +13,8 @@ namespace {
 // Words are compared without case, '_' and '-'. Places in kMeetings are Meeting::operation - 1.
 constexpr std::string_view kMeetings[] = {"allreduce", "allgather", "reducescatter", "alltoall",
                                           "barrier"};
-constexpr std::string_view kOthers[] = {"broadcast", "send",     "recv",           "isend",
-                                        "irecv",     "sendrecv", "batchisendirecv"};
+constexpr std::string_view kOtherWaits[] = {"broadcast", "send",     "recv",           "isend",
+                                            "irecv",     "sendrecv", "batchisendirecv"};
 constexpr std::string_view kEndings[] = {"",      "single", "coalesced", "base",
                                          "async", "tensor", "intotensor"};
 constexpr std::string_view kLibraries[] = {
@@ -138,7 +138,7 @@ WaitName wait_name(std::string_view name, SpanKind kind) {
     const bool kernel = text.find("kernel") != std::string::npos;
     const std::uint8_t meeting = meeting_in(text);
     const std::string word = plain(last_word(name));
-    const bool known = meeting != 0 || kernel || among(kOthers, word);
+    const bool known = meeting != 0 || kernel || among(kOtherWaits, word);
     // A library's name alone ("c10d::Work") is no collective, but for NCCL's: it has no others.
     if (!known && !text.starts_with("nccl") && !text.starts_with("rccl")) return {};
     return {kernel ? WaitKind::kernel_collective : WaitKind::host_collective, meeting};
@@ -148,7 +148,7 @@ WaitName wait_name(std::string_view name, SpanKind kind) {
   if (const std::uint8_t meeting = meeting_of(word); meeting != 0) {
     return {WaitKind::host_collective, meeting};
   }
-  if (among(kOthers, word)) return {WaitKind::host_collective, 0};
+  if (among(kOtherWaits, word)) return {WaitKind::host_collective, 0};
   if (span_role(name, kind) == SpanRole::input_wait) return {WaitKind::input, 0};
   return {};
 }

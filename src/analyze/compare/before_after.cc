@@ -1,29 +1,20 @@
 #include "analyze/compare/before_after.h"
 
 #include <algorithm>
+#include <vector>
+
+#include <genscope/statistics.h>
 
 namespace genscope::analysis {
 namespace {
 
-constexpr double kSecond = 1e9;
-
-std::optional<double> median_seconds(const Sample& sample) {
-  if (sample.count == 0 || !(sample.median_ns > 0)) return std::nullopt;
-  return sample.median_ns / kSecond;
-}
-
-std::optional<double> total_seconds(const Side& side) {
-  for (const SpanKind kind : {SpanKind::request, SpanKind::session}) {
-    const Sample& all = side.samples.of(kind).sample;
-    if (all.present()) return median_seconds(all);  // all failed: there is no time to tell
+// Of the runs that have it.
+std::optional<double> median_of(const Records& runs, std::optional<double> RunRecord::*figure) {
+  std::vector<double> values;
+  for (const RunRecord* run : runs) {
+    if (run->*figure) values.push_back(*(run->*figure));
   }
-  if (side.analysis.wall_ns <= 0) return std::nullopt;
-  return static_cast<double>(side.analysis.wall_ns) / kSecond;
-}
-
-std::optional<double> step_seconds(const Side& side) {
-  const std::optional<double> steady = median_seconds(side.samples.steady);
-  return steady ? steady : median_seconds(side.samples.of(SpanKind::step).sample);
+  return stats::quantile(values, 0.5);
 }
 
 std::optional<std::string> model_of(const RunFacts& facts) {
@@ -50,13 +41,13 @@ std::optional<bool> met(std::optional<double> target, std::optional<double> seco
 
 }  // namespace
 
-BeforeAfter before_after(const Side& before, const RunFacts& before_facts, const Side& after,
+BeforeAfter before_after(const Records& before, const RunFacts& before_facts, const Records& after,
                          const RunFacts& after_facts, std::optional<double> target_seconds) {
   BeforeAfter result;
-  result.before_seconds = total_seconds(before);
-  result.after_seconds = total_seconds(after);
-  result.before_step_seconds = step_seconds(before);
-  result.after_step_seconds = step_seconds(after);
+  result.before_seconds = median_of(before, &RunRecord::generation_seconds);
+  result.after_seconds = median_of(after, &RunRecord::generation_seconds);
+  result.before_step_seconds = median_of(before, &RunRecord::step_seconds);
+  result.after_step_seconds = median_of(after, &RunRecord::step_seconds);
   result.before_model = model_of(before_facts);
   result.after_model = model_of(after_facts);
   result.total_time_percent = improvement(result.before_seconds, result.after_seconds);

@@ -1,28 +1,40 @@
+// Every row goes the same way: per run a Sample or a value is looked up, a side's are put beside
+// each other, and judge_row() does the rest. Of one run each, the spans give an interval of their
+// own.
 #include "analyze/compare/change_rows.h"
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
-
-#include "analyze/compare/judge.h"
 
 namespace genscope::analysis {
 namespace {
 
-const Sample kNothing;
+using SampleKey = std::pair<SpanKind, std::string>;
+using Samples = std::vector<const Sample*>;  // per run; null: the run has none
 
 struct Pair {
-  const Sample* before = &kNothing;
-  const Sample* after = &kNothing;
-  double most_ns() const { return std::max(before->total_ns, after->total_ns); }
+  Samples before, after;
+  double most_ns = 0;  // of one run
 };
-using Pairs = std::map<std::pair<SpanKind, std::string_view>, Pair>;
+using Pairs = std::map<SampleKey, Pair>;
 
-Pairs pair_up(const RunSamples& before, const RunSamples& after) {
+void put(Pairs& pairs, const Records& runs, Samples Pair::*side, std::size_t place) {
+  for (const RowSample& row : runs[place]->samples.rows) {
+    Pair& pair = pairs[{row.kind, row.name}];
+    (pair.*side).resize(runs.size());
+    (pair.*side)[place] = &row.sample;
+    pair.most_ns = std::max(pair.most_ns, row.sample.total_ns);
+  }
+}
+
+Pairs pair_up(const Records& before, const Records& after) {
   Pairs pairs;
-  for (const RowSample& row : before.rows) pairs[{row.kind, row.name}].before = &row.sample;
-  for (const RowSample& row : after.rows) pairs[{row.kind, row.name}].after = &row.sample;
+  for (std::size_t i = 0; i < before.size(); ++i) put(pairs, before, &Pair::before, i);
+  for (std::size_t i = 0; i < after.size(); ++i) put(pairs, after, &Pair::after, i);
   return pairs;
 }
 
@@ -36,140 +48,193 @@ std::vector<Pairs::const_iterator> chosen(const Pairs& pairs) {
   std::vector<Pairs::const_iterator> list;
   for (auto it = pairs.begin(); it != pairs.end(); ++it) list.push_back(it);
   const auto importance = [](Pairs::const_iterator it) {
-    return std::tuple(is_fine(it->first.first), -it->second.most_ns(), it->first);
+    return std::tuple(is_fine(it->first.first), -it->second.most_ns, it->first);
   };
   std::sort(list.begin(), list.end(),
             [&](auto a, auto b) { return importance(a) < importance(b); });
   if (list.size() > kMostRows) list.resize(kMostRows);
   const auto place = [](Pairs::const_iterator it) {  // as Analysis::stages
     const SpanKind kind = it->first.first;
-    return std::tuple(kind == SpanKind::none, kind, -it->second.most_ns(), it->first.second);
+    return std::tuple(kind == SpanKind::none, kind, -it->second.most_ns, it->first.second);
   };
   std::sort(list.begin(), list.end(), [&](auto a, auto b) { return place(a) < place(b); });
   return list;
 }
 
-void add_kinds(const RunSamples& before, const RunSamples& after, Comparison& result) {
-  for (const SpanKind kind :
-       {SpanKind::step, SpanKind::block, SpanKind::request, SpanKind::batch}) {
-    const RunSamples::Kind &a = before.of(kind), &b = after.of(kind);
-    if (std::max(a.names, b.names) < 2) continue;  // then the name's own row says it
-    result.rows.push_back(span_row(name_of_all(kind), std::string(genscope::name(kind)), a.sample,
-                                   b.sample, result.noise_floor));
+bool any_present(const Samples& samples) {
+  return std::any_of(samples.begin(), samples.end(),
+                     [](const Sample* s) { return s != nullptr && s->present(); });
+}
+
+Values medians(const Samples& samples) {
+  Values values;
+  for (const Sample* sample : samples) {
+    const bool counts = sample != nullptr && sample->count > 0;
+    values.push_back(counts ? std::optional(sample->median_ns) : std::nullopt);
   }
+  return values;
 }
 
-// A value of the whole run. Absent in one: not measured there, which is no change.
-void add_figure(std::string name, const char* kind, const char* unit, std::optional<double> before,
-                std::optional<double> after, Comparison& result) {
-  if (!before && !after) return;
-  ChangeRow row;
-  row.name = std::move(name);
-  row.kind = kind;
-  row.unit = unit;
-  row.before = before;
-  row.after = after;
-  row.before_count = before ? 1 : 0;
-  row.after_count = after ? 1 : 0;
-  relate(row);
-  result.rows.push_back(std::move(row));
-}
-
-std::optional<double> positive(std::int64_t ns) {
-  return ns > 0 ? std::optional(static_cast<double>(ns)) : std::nullopt;
-}
-
-std::optional<double> tree_figure(const Telemetry& telemetry, std::string_view metric,
-                                  double SeriesRow::*figure) {
-  const EntityRow* const tree = telemetry.first(EntityKind::process_tree);
-  return tree == nullptr ? std::nullopt : tree->value(metric, figure);
-}
-
-// Each GPU's own peak, added up.
-std::optional<double> gpu_peak(const Telemetry& telemetry, std::string_view metric) {
-  std::optional<double> sum;
-  for (const EntityRow& row : telemetry.entities) {
-    if (row.entity.kind != EntityKind::gpu) continue;
-    if (const auto peak = row.value(metric, &SeriesRow::max)) sum = sum.value_or(0) + *peak;
-  }
+std::uint64_t spans_of(const Samples& samples) {
+  std::uint64_t sum = 0;
+  for (const Sample* sample : samples) sum += sample == nullptr ? 0 : sample->count;
   return sum;
 }
 
-void add_memory(const Telemetry& before, const Telemetry& after, Comparison& result) {
-  const auto add = [&](std::string name, std::optional<double> a, std::optional<double> b) {
-    add_figure(std::move(name), "memory", "bytes", a, b, result);
-  };
-  add("peak RSS", tree_figure(before, "rss_bytes", &SeriesRow::max),
-      tree_figure(after, "rss_bytes", &SeriesRow::max));
-  add("peak GPU memory of the run", gpu_peak(before, "tree_memory_bytes"),
-      gpu_peak(after, "tree_memory_bytes"));
-  add("peak GPU memory in use", gpu_peak(before, "memory_used_bytes"),
-      gpu_peak(after, "memory_used_bytes"));
-  std::map<std::string, std::pair<std::optional<double>, std::optional<double>>> reserved;
-  for (const AllocatorRow& row : before.allocators) {
-    reserved[row.device].first = row.reserved_bytes;
+void add_span_row(std::string name, SpanKind kind, const Samples& before, const Samples& after,
+                  const Judging& judging, Comparison& result) {
+  if (!any_present(before) && !any_present(after)) return;
+  ChangeRow row;
+  row.name = std::move(name);
+  row.kind = std::string(genscope::name(kind));
+  row.unit = "ns";
+  row.before_count = spans_of(before);
+  row.after_count = spans_of(after);
+  judge_row(medians(before), medians(after), judging, row);
+  if (!any_present(before)) row.presence = Presence::appeared;
+  if (!any_present(after)) row.presence = Presence::vanished;
+  if (judging.one_each && row.presence == Presence::both) {
+    if (const std::optional<Ratio> ratio = ratio_of(*before.front(), *after.front())) {
+      row.factor_low = 1 / ratio->high;
+      row.factor_high = 1 / ratio->low;
+      row.interval_over = IntervalOver::spans;
+    }
   }
-  for (const AllocatorRow& row : after.allocators) {
-    reserved[row.device].second = row.reserved_bytes;
+  result.rows.push_back(std::move(row));
+}
+
+// Values of whole runs. Absent on a side: not measured there, which is no change.
+void add_figure(std::string name, std::string kind, std::string unit, const Values& before,
+                const Values& after, const Judging& judging, Comparison& result) {
+  ChangeRow row;
+  row.name = std::move(name);
+  row.kind = std::move(kind);
+  row.unit = std::move(unit);
+  judge_row(before, after, judging, row);
+  row.before_count = row.before_runs;
+  row.after_count = row.after_runs;
+  if (row.before || row.after) result.rows.push_back(std::move(row));
+}
+
+template <class Get>
+Values values_of(const Records& runs, Get&& get) {
+  Values values;
+  for (const RunRecord* run : runs) values.push_back(get(*run));
+  return values;
+}
+
+std::optional<double> value_in(const std::vector<Figure>& figures, const std::string& name) {
+  for (const Figure& figure : figures) {
+    if (figure.name == name) return figure.value;
   }
-  for (const auto& [device, peaks] : reserved) {
-    add("peak reserved on " + device, peaks.first, peaks.second);
+  return std::nullopt;
+}
+
+void add_figures(const Records& before, const Records& after,
+                 std::vector<Figure> RunRecord::*figures, const Judging& judging,
+                 Comparison& result) {
+  std::vector<const Figure*> all;  // each name once, as the first run that has it orders them
+  std::set<std::string_view> known;
+  for (const Records* side : {&before, &after}) {
+    for (const RunRecord* run : *side) {
+      for (const Figure& figure : run->*figures) {
+        if (known.insert(figure.name).second) all.push_back(&figure);
+      }
+    }
+  }
+  for (const Figure* figure : all) {
+    const auto get = [&](const RunRecord& run) { return value_in(run.*figures, figure->name); };
+    add_figure(figure->name, figure->kind, figure->unit, values_of(before, get),
+               values_of(after, get), judging, result);
   }
 }
 
-void add_energy(const Analysis& before, const Analysis& after, Comparison& result) {
-  add_figure("energy", "energy", "joules", before.telemetry.joules(), after.telemetry.joules(),
-             result);
-  std::map<std::string, std::pair<std::optional<double>, std::optional<double>>> units;
-  for (const EnergyPerUnit& each : before.resources.energy) {
-    units[each.unit].first = each.joules_each;
+const Sample* steady_of(const RunRecord& run, const std::string& series) {
+  for (const RowSample& row : run.samples.steady_series) {
+    if (row.name == series) return &row.sample;
   }
-  for (const EnergyPerUnit& each : after.resources.energy) {
-    units[each.unit].second = each.joules_each;
+  return nullptr;
+}
+
+// A row for each series of steps that both sides have. Never one over several.
+void add_steady(const Records& before, const Records& after, const Judging& judging,
+                Comparison& result) {
+  std::map<std::string, int> sides;  // 1: before, 2: after
+  for (const RunRecord* run : before) {
+    for (const RowSample& row : run->samples.steady_series) sides[row.name] |= 1;
   }
-  for (const auto& [unit, joules] : units) {
-    add_figure("energy per " + unit, "energy", "joules", joules.first, joules.second, result);
+  for (const RunRecord* run : after) {
+    for (const RowSample& row : run->samples.steady_series) sides[row.name] |= 2;
+  }
+  bool any = false;
+  for (const auto& [series, in] : sides) {
+    if (in != 3) continue;
+    any = true;
+    Samples x, y;
+    for (const RunRecord* run : before) x.push_back(steady_of(*run, series));
+    for (const RunRecord* run : after) y.push_back(steady_of(*run, series));
+    add_span_row(std::string(kSteadyStep) + (series.empty() ? "" : " of " + series), SpanKind::step,
+                 x, y, judging, result);
+  }
+  if (!any && sides.size() > 1) {
+    result.notes.emplace_back(
+        "The steps are of several loops, pipelines or sizes, and the sides have none of them in "
+        "common: there is no steady step to compare.");
   }
 }
 
-std::optional<double> first_step(const Analysis& analysis) {
-  return analysis.steps.count > 0 ? positive(analysis.steps.first_ns) : std::nullopt;
+// All requests and the like as one row, where each has a name of its own and one shape.
+void add_kinds(const Records& before, const Records& after, const Judging& judging,
+               Comparison& result) {
+  for (const SpanKind kind : {SpanKind::block, SpanKind::request, SpanKind::batch}) {
+    std::size_t names = 0;
+    bool mixed = false;
+    Samples x, y;
+    for (const bool first : {true, false}) {
+      for (const RunRecord* run : first ? before : after) {
+        (first ? x : y).push_back(&run->samples.of(kind).sample);
+        names = std::max(names, run->samples.of(kind).names);
+        mixed = mixed || run->samples.mixed;
+      }
+    }
+    if (names < 2 || mixed) continue;  // with one name its own row says it
+    const std::string plural =
+        std::string(genscope::name(kind)) + (kind == SpanKind::batch ? "es" : "s");
+    add_span_row("all " + plural, kind, x, y, judging, result);
+  }
 }
 
 }  // namespace
 
-std::string name_of_all(SpanKind kind) {
-  return "all " + std::string(genscope::name(kind)) + (kind == SpanKind::batch ? "es" : "s");
-}
-
-Common common_rows(const RunSamples& before, const RunSamples& after) {
-  Common common{before.rows.size(), after.rows.size(), 0};
-  common.both = common.before + common.after - pair_up(before, after).size();
+Common common_rows(const Records& before, const Records& after) {
+  Common common;
+  for (const auto& [key, pair] : pair_up(before, after)) {
+    common.before += pair.before.empty() ? 0 : 1;
+    common.after += pair.after.empty() ? 0 : 1;
+    common.both += pair.before.empty() || pair.after.empty() ? 0 : 1;
+  }
   return common;
 }
 
-void add_rows(const Side& before, const Side& after, Comparison& result) {
-  const Analysis &a = before.analysis, &b = after.analysis;
-  add_figure("wall time", "run", "ns", positive(a.wall_ns), positive(b.wall_ns), result);
-  const Sample &steady = before.samples.steady, &steady_after = after.samples.steady;
-  if (steady.count > 0 || steady_after.count > 0) {
-    result.rows.push_back(
-        span_row(std::string(kSteadyStep), "step", steady, steady_after, result.noise_floor));
-  }
-  add_figure("first step", "step", "ns", first_step(a), first_step(b), result);
-  add_kinds(before.samples, after.samples, result);
-  const Pairs pairs = pair_up(before.samples, after.samples);
+void add_rows(const Records& before, const Records& after, const Judging& judging,
+              Comparison& result) {
+  const auto wall = [](const RunRecord& run) { return run.wall_ns; };
+  add_figure("wall time", "run", "ns", values_of(before, wall), values_of(after, wall), judging,
+             result);
+  add_steady(before, after, judging, result);
+  add_figures(before, after, &RunRecord::times, judging, result);
+  add_kinds(before, after, judging, result);
+  const Pairs pairs = pair_up(before, after);
   const std::vector<Pairs::const_iterator> kept = chosen(pairs);
-  for (const auto& pair : kept) {
-    const auto& [kind, name] = pair->first;
-    result.rows.push_back(span_row(std::string(name), std::string(genscope::name(kind)),
-                                   *pair->second.before, *pair->second.after, result.noise_floor));
+  for (const auto& it : kept) {
+    Samples x = it->second.before, y = it->second.after;
+    x.resize(before.size());
+    y.resize(after.size());
+    add_span_row(it->first.second, it->first.first, x, y, judging, result);
   }
   result.rows_left_out = pairs.size() - kept.size();
-  add_figure("CPU time", "cpu", "ns", tree_figure(a.telemetry, "cpu_ns", &SeriesRow::growth),
-             tree_figure(b.telemetry, "cpu_ns", &SeriesRow::growth), result);
-  add_memory(a.telemetry, b.telemetry, result);
-  add_energy(a, b, result);
+  add_figures(before, after, &RunRecord::costs, judging, result);
+  correct_rows(result.rows);
 }
 
 }  // namespace genscope::analysis

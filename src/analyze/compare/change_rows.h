@@ -1,11 +1,13 @@
-// The rows of a comparison: figures that both runs have, or one of them.
+// The rows of a comparison: figures that both sides have, or one of them.
 #pragma once
 
-#include <string_view>
+#include <cstddef>
+#include <string>
 
 #include <genscope/compare.h>
 
-#include "analyze/compare/samples.h"
+#include "analyze/compare/judge.h"
+#include "analyze/compare/run_record.h"
 
 namespace genscope::analysis {
 
@@ -13,25 +15,14 @@ namespace genscope::analysis {
 // against 50 costs some 25 million additions (genscope/statistics.h), so this also bounds the time.
 inline constexpr std::size_t kMostRows = 200;
 
-inline constexpr std::string_view kSteadyStep = "steady step";
+// Fills rows and rows_left_out, judged.
+void add_rows(const Records& before, const Records& after, const Judging& judging,
+              Comparison& result);
 
-// Both sides of what is compared.
-struct Side {
-  const Run& run;
-  const Analysis& analysis;
-  RunSamples samples;
-};
-
-// Fills rows and rows_left_out.
-void add_rows(const Side& before, const Side& after, Comparison& result);
-
-// How many names and kinds of spans both have, and whether either has any.
+// How many names and kinds of spans the sides have, and how many both.
 struct Common {
   std::size_t before = 0, after = 0, both = 0;
 };
-Common common_rows(const RunSamples& before, const RunSamples& after);
-
-// "all requests"
-std::string name_of_all(SpanKind kind);
+Common common_rows(const Records& before, const Records& after);
 
 }  // namespace genscope::analysis

@@ -3,103 +3,163 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
-#include "analyze/percentile.h"
+#include "analyze/compare/change_rows.h"
 
 namespace genscope::analysis {
 namespace {
 
 constexpr SpanKind kJudged[] = {SpanKind::session, SpanKind::step, SpanKind::block,
                                 SpanKind::request, SpanKind::batch};
+constexpr std::size_t kMostNamed = 3;  // runs of a side, of one doubt
 
-std::size_t unclosed(const Run& run) {
-  return static_cast<std::size_t>(
-      std::count_if(run.traces.begin(), run.traces.end(),
-                    [](const Trace& trace) { return !trace.integrity.closed; }));
+struct Which {
+  const char* side;  // "first", "second"
+  const Records& runs;
+
+  // "first run", or "run 2 of the first side (runs/a2)".
+  std::string name(std::size_t i) const {
+    if (runs.size() == 1) return fmt::format("{} run", side);
+    const std::string& path = runs[i]->path.empty() ? runs[i]->id : runs[i]->path;
+    return fmt::format("run {} of the {} side{}", i + 1, side,
+                       path.empty() ? "" : fmt::format(" ({})", path));
+  }
+};
+
+// `say(i)`: a sentence about that run, or an empty one. Of many runs the first few are named.
+template <class Say>
+void tell(const Which& which, std::vector<std::string>& list, Say&& say) {
+  std::size_t told = 0;
+  for (std::size_t i = 0; i < which.runs.size(); ++i) {
+    std::string sentence = say(i);
+    if (!sentence.empty() && told++ < kMostNamed) list.push_back(std::move(sentence));
+  }
+  if (told > kMostNamed) {
+    list.push_back(
+        fmt::format("So it is with {} more runs of the {} side.", told - kMostNamed, which.side));
+  }
 }
 
-// Why a run is no whole run; empty if it is one.
-std::string unfinished(const Side& side) {
-  if (side.run.exit_code && *side.run.exit_code != 0) {
-    return fmt::format("its command ended with exit code {}", *side.run.exit_code);
-  }
-  for (const Trace& trace : side.run.traces) {
-    if (trace.integrity.in_progress) return "it still runs";
-  }
-  // A worker that is killed at the end of a command that succeeded is the program's own affair.
-  const std::size_t open = unclosed(side.run);
-  if (open > 0 && (!side.run.exit_code || open == side.run.traces.size())) {
-    return "it was killed before its recording was closed";
-  }
-  for (const SpanKind kind : {SpanKind::session, SpanKind::request}) {
-    const Sample& all = side.samples.of(kind).sample;
-    const bool none_left = kind == SpanKind::request && all.count == 0;
-    if (all.failed > 0 && (kind == SpanKind::session || none_left)) {
-      return fmt::format("{} of its {}s failed", all.failed, genscope::name(kind));
-    }
-  }
-  return "";
+void add_unfinished(const Which& which, Comparison& result) {
+  tell(which, result.incomparable, [&](std::size_t i) -> std::string {
+    const std::string& why = which.runs[i]->unfinished;
+    if (why.empty()) return "";
+    return fmt::format("The {} did not finish its work: {}. Record it again.", which.name(i), why);
+  });
 }
 
-void add_unfinished(const char* which, const Side& side, Comparison& result) {
-  const std::string why = unfinished(side);
-  if (why.empty()) return;
-  result.incomparable.push_back(
-      fmt::format("The {} run did not finish its work: {}. Record it again.", which, why));
-}
-
-void add_failures(const char* which, const Side& side, Comparison& result) {
+void add_failures(const Which& which, Comparison& result) {
   for (const SpanKind kind : kJudged) {
-    const Sample& all = side.samples.of(kind).sample;
-    if (all.failed == 0) continue;
-    result.notes.push_back(
-        fmt::format("In the {} run {} of {} spans of kind {} failed; their "
-                    "times are left out.",
-                    which, all.failed, all.failed + all.count, genscope::name(kind)));
+    tell(which, result.notes, [&](std::size_t i) -> std::string {
+      const Sample& all = which.runs[i]->samples.of(kind).sample;
+      if (all.failed == 0) return "";
+      return fmt::format("In the {} {} of {} spans of kind {} failed; their times are left out.",
+                         which.name(i), all.failed, all.failed + all.count, genscope::name(kind));
+    });
   }
 }
 
-void add_losses(const char* which, const Side& side, Comparison& result) {
-  if (const std::size_t open = unclosed(side.run); open > 0) {
-    result.notes.push_back(
-        fmt::format("{} of {} processes of the {} run did not close their recording.", open,
-                    side.run.traces.size(), which));
-  }
-  const Analysis& analysis = side.analysis;
-  if (analysis.recorder.lost_spans == 0) return;
-  result.notes.push_back(fmt::format(
-      "The recorder dropped {} spans of the {} run: its rows tell of those that were kept.",
-      analysis.recorder.lost_spans, which));
+void add_losses(const Which& which, Comparison& result) {
+  tell(which, result.notes, [&](std::size_t i) -> std::string {
+    const RunRecord& run = *which.runs[i];
+    if (run.unclosed == 0) return "";
+    return fmt::format("{} of {} processes of the {} did not close their recording.", run.unclosed,
+                       run.traces, which.name(i));
+  });
+  tell(which, result.notes, [&](std::size_t i) -> std::string {
+    const std::uint64_t lost = which.runs[i]->lost_spans;
+    if (lost == 0) return "";
+    return fmt::format(
+        "The recorder dropped {} spans of the {}: its rows tell of those that were kept.", lost,
+        which.name(i));
+  });
 }
 
 // Steps that vary much show a machine with other work to do, on which runs differ by themselves.
-void add_spread(const char* which, const Sample& steady, Comparison& result) {
-  constexpr std::size_t kEnough = 8;
+void add_spread(const Which& which, Comparison& result) {
   constexpr double kMuch = 0.1;
-  const std::vector<double>& logs = steady.logs;
-  if (logs.size() < kEnough) return;
-  const double low = logs[nearest_rank(logs.size(), 25)];
-  const double high = logs[nearest_rank(logs.size(), 75)];
-  const double spread = std::expm1(high - low);
-  if (spread <= kMuch) return;
-  result.notes.push_back(
-      fmt::format("The steady steps of the {} run vary much: of its middle half the longest takes "
-                  "{:.0f} % more "
-                  "than the shortest. Runs like this one differ with nothing changed.",
-                  which, spread * 100));
+  tell(which, result.notes, [&](std::size_t i) -> std::string {
+    const std::optional<double> spread = which.runs[i]->steady_spread;
+    if (!spread || *spread <= kMuch) return "";
+    return fmt::format(
+        "The steady steps of the {} vary much: of its middle half the longest takes {:.0f} % more "
+        "than the shortest. Runs like this one differ with nothing changed.",
+        which.name(i), *spread * 100);
+  });
 }
 
-void add_coverage(const char* which, const Telemetry& telemetry, Comparison& result) {
-  constexpr double kEnough = 0.9;
-  for (const EntityRow& row : telemetry.entities) {
-    if (!row.energy || !row.energy->joules) continue;
-    const double all = row.energy->covered_seconds + row.energy->uncovered_seconds;
-    if (!(all > 0) || row.energy->covered_seconds >= kEnough * all) continue;
-    result.notes.push_back(
-        fmt::format("Of {} the {} run has energy readings for {:.0f} % of its time only.",
-                    row.entity.name, which, row.energy->covered_seconds / all * 100));
+void add_coverage(const Which& which, Comparison& result) {
+  tell(which, result.notes, [&](std::size_t i) -> std::string {
+    std::string text;
+    for (const auto& [device, share] : which.runs[i]->thin_energy) {
+      text += fmt::format("{}Of {} the {} has energy readings for {:.0f} % of its time only.",
+                          text.empty() ? "" : " ", device, which.name(i), share * 100);
+    }
+    return text;
+  });
+}
+
+// Runs of one side that are not alike: other work forbids, another environment is a doubt.
+void add_conflicts(const char* which, const Side& side, Place place, const char* what,
+                   std::vector<std::string>& list) {
+  std::string keys;
+  for (const Conflict& conflict : side.conflicts) {
+    if (conflict.place != place) continue;
+    keys += fmt::format("{}{} {}", keys.empty() ? "" : ", ", conflict.key, conflict.values);
+  }
+  if (!keys.empty())
+    list.push_back(fmt::format("The runs of the {} side {}: {}.", which, what, keys));
+}
+
+// "python" of "python3.11": versions of one program are compared.
+std::string program_of(const Side& side) {
+  std::string program = side.runs.empty() ? "" : side.runs.front()->program;
+  while (!program.empty() &&
+         (program.back() == '.' || (program.back() >= '0' && program.back() <= '9'))) {
+    program.pop_back();
+  }
+  return program;
+}
+
+void add_unlike(const Side& before, const Side& after, Comparison& result) {
+  const Common common = common_rows(before.runs, after.runs);
+  if (common.before > 0 && common.after > 0 && common.both == 0) {
+    result.incomparable.push_back(fmt::format(
+        "They have nothing in common: none of {} names of spans is among the {} of the other. "
+        "Compare runs of one program, or mark both alike.",
+        common.before, common.after));
+    return;
+  }
+  const std::string a = program_of(before), b = program_of(after);
+  if (common.both > 0 || a.empty() || b.empty() || a == b) return;
+  if (says_workload(before.facts) || says_workload(after.facts)) return;
+  result.incomparable.push_back(fmt::format(
+      "They ran different programs, {} and {}, with no stage in common. Compare runs of one "
+      "program, or mark both alike.",
+      a, b));
+}
+
+bool same_run(const RunRecord& a, const RunRecord& b) {
+  return !a.id.empty() && a.id == b.id && a.started_unix_ns == b.started_unix_ns;
+}
+
+void add_same_runs(const Side& before, const Side& after, Comparison& result) {
+  if (before.runs.size() == 1 && after.runs.size() == 1) {
+    if (same_run(*before.runs[0], *after.runs[0])) {
+      result.notes.emplace_back("Both are the same run.");
+    }
+    return;
+  }
+  Records all = before.runs;
+  all.insert(all.end(), after.runs.begin(), after.runs.end());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t j = i + 1; j < all.size(); ++j) {
+      if (all[i]->started_unix_ns == 0 || !same_run(*all[i], *all[j])) continue;
+      result.incomparable.push_back(fmt::format("Run {} is given twice: each run counts once.",
+                                                all[i]->path.empty() ? all[i]->id : all[i]->path));
+      return;
+    }
   }
 }
 
@@ -116,42 +176,37 @@ void add_obstacles(const Side& before, const Side& after, Comparison& result) {
     result.incomparable.push_back(
         fmt::format("The two did different work: {}. Run both with the same.", work));
   }
-  add_unfinished("first", before, result);
-  add_unfinished("second", after, result);
-  const Common common = common_rows(before.samples, after.samples);
-  if (common.before > 0 && common.after > 0 && common.both == 0) {
-    result.incomparable.push_back(fmt::format(
-        "They have nothing in common: none of {} names of spans is among the {} of the other. "
-        "Compare runs of one program, or mark both alike.",
-        common.before, common.after));
+  for (const bool first : {true, false}) {
+    add_conflicts(first ? "first" : "second", first ? before : after, Place::workload,
+                  "did different work", result.incomparable);
   }
+  add_unfinished({"first", before.runs}, result);
+  add_unfinished({"second", after.runs}, result);
+  add_unlike(before, after, result);
+  add_same_runs(before, after, result);
 }
 
-void add_notes(const Side& before, const RunFacts& before_facts, const Side& after,
-               const RunFacts& after_facts, Comparison& result) {
-  if (!before.run.id.empty() && before.run.id == after.run.id &&
-      before.run.started_unix_ns == after.run.started_unix_ns) {
-    result.notes.emplace_back("Both are the same run.");
-  }
-  if (!says_workload(before_facts) && !says_workload(after_facts)) {
+void add_notes(const Side& before, const Side& after, Comparison& result) {
+  if (!says_workload(before.facts) && !says_workload(after.facts)) {
     result.notes.emplace_back(
         "Neither run says what work it did (model, size, steps), so that it is not known to be "
         "the same: give these to the session as arguments, or look at the commands.");
   }
-  const Common common = common_rows(before.samples, after.samples);
+  const Common common = common_rows(before.runs, after.runs);
   if ((common.before == 0) != (common.after == 0)) {
-    result.notes.push_back(
-        fmt::format("The {} run has no spans: only figures of whole runs can be compared.",
-                    common.before == 0 ? "first" : "second"));
+    result.notes.push_back(fmt::format(
+        "The {} {} no spans: only figures of whole runs can be compared.",
+        common.before == 0 ? "first" : "second",
+        (common.before == 0 ? before : after).runs.size() > 1 ? "side has" : "run has"));
   }
-  add_failures("first", before, result);
-  add_failures("second", after, result);
-  add_losses("first", before, result);
-  add_losses("second", after, result);
-  add_spread("first", before.samples.steady, result);
-  add_spread("second", after.samples.steady, result);
-  add_coverage("first", before.analysis.telemetry, result);
-  add_coverage("second", after.analysis.telemetry, result);
+  for (const bool first : {true, false}) {
+    add_conflicts(first ? "first" : "second", first ? before : after, Place::environment,
+                  "differ in what may explain a change", result.notes);
+  }
+  for (const auto& add : {add_failures, add_losses, add_spread, add_coverage}) {
+    add({"first", before.runs}, result);
+    add({"second", after.runs}, result);
+  }
 }
 
 }  // namespace genscope::analysis

@@ -143,12 +143,35 @@ RunFacts facts_of_run(const Run& run, const Analysis& analysis,
   Collector facts;
   add_hardware(analysis.telemetry, facts);
   add_manifest(run, facts);
-  for (const MixedSetting& mixed : settings_that_differ(run))
+  for (const MixedSetting& mixed : analysis.settings_that_differ)
     facts.add(mixed.key, values_of(mixed));
-  for (const auto& [key, value] : settings_of(run)) facts.add(key, setting_text(value));
+  for (const auto& [key, value] : analysis.settings) facts.add(key, setting_text(value));
   add_models(analysis, facts);
   if (steps_per_loop) facts.add("steps", static_cast<double>(*steps_per_loop));
   return facts.take();
+}
+
+RunFacts merge_facts(std::span<const RunFacts* const> runs, std::vector<Conflict>& conflicts) {
+  RunFacts merged;
+  std::map<std::string, std::pair<std::set<std::string>, std::set<std::string>>> values;
+  for (const RunFacts* const run : runs) {
+    for (const auto& [key, fact] : *run) {
+      const auto [at, is_new] = merged.try_emplace(key, fact);
+      auto& [texts, identities] = values[key];
+      identities.insert(fact.identity);
+      if (!texts.insert(fact.text).second || is_new) continue;
+      at->second.text += " / " + fact.text;
+    }
+  }
+  for (auto& [key, fact] : merged) {
+    const std::set<std::string>& identities = values[key].second;
+    fact.identity.clear();
+    for (const std::string& each : identities) {
+      fact.identity += (fact.identity.empty() ? "" : " / ") + each;
+    }
+    if (fact.decisive && identities.size() > 1) conflicts.push_back({key, fact.text, fact.place});
+  }
+  return merged;
 }
 
 bool says_workload(const RunFacts& facts) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,14 @@ using RunFacts = std::map<std::string, RunFact, std::less<>>;
 // `steps_per_loop`: what was counted, for a program that does not say its steps.
 RunFacts facts_of_run(const Run& run, const Analysis& analysis,
                       std::optional<std::uint64_t> steps_per_loop);
+
+// Of the runs of a side: what all that say a key say, or "20 / 30". Adds to `conflicts` the keys in
+// which they differ decisively, with their values.
+struct Conflict {
+  std::string key, values;
+  Place place = Place::other;
+};
+RunFacts merge_facts(std::span<const RunFacts* const> runs, std::vector<Conflict>& conflicts);
 
 // Whether a fact says how much work the run did.
 bool says_workload(const RunFacts& facts);

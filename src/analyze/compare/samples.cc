@@ -1,13 +1,19 @@
 #include "analyze/compare/samples.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
 #include <memory>
+#include <unordered_map>
 #include <utility>
 
 #include "analyze/clocks.h"
 #include "analyze/compare/loop_length.h"
+#include "analyze/compare/series.h"
+#include "analyze/compare/shapes.h"
 #include "analyze/generation/step_series.h"
 #include "analyze/percentile.h"
 #include "analyze/rows.h"
@@ -57,16 +63,18 @@ void measure(std::span<std::int64_t> values, std::vector<std::int64_t>& scratch,
 
 class Gatherer {
  public:
-  explicit Gatherer(const Run& run) : run_(run), rows_(run) {}
+  explicit Gatherer(const Run& run) : run_(run), rows_(run), shapes_(run) {}
 
   RunSamples gather() {
+    result_.mixed = shapes_.mixed();
+    name_rows();
     count();
     place();
     for (const SpanKind kind :
          {SpanKind::session, SpanKind::step, SpanKind::block, SpanKind::request, SpanKind::batch}) {
       gather_kind(kind);
     }
-    for (std::size_t row = 0; row < rows_.size(); ++row) {
+    for (std::size_t row = 0; row < result_.rows.size(); ++row) {
       measure(values_of(row), scratch_, result_.rows[row].sample);
     }
     gather_steady();
@@ -81,16 +89,41 @@ class Gatherer {
     for (std::size_t t = 0; t < run_.traces.size(); ++t) {
       const SpanColumns& spans = run_.traces[t].spans;
       const std::vector<std::uint32_t>& row_of = rows_.rows_of(t);
-      for (std::size_t i = 0; i < spans.size(); ++i) visit(spans, i, row_of[spans.name[i]]);
+      for (std::size_t i = 0; i < spans.size(); ++i) {
+        std::uint32_t row = row_of[spans.name[i]];
+        if (const std::uint32_t shape = shapes_.id(t, i); shape != 0) {
+          row = shaped_.at(pair_of(row, shape));
+        }
+        visit(spans, i, row);
+      }
     }
   }
 
-  void count() {
-    result_.rows.resize(rows_.size());
+  static std::uint64_t pair_of(std::uint32_t row, std::uint32_t shape) {
+    return (std::uint64_t{row} << 32) | shape;
+  }
+
+  // The rows of the table; behind them those of a shape, where the run mixes several.
+  void name_rows() {
     for (std::size_t row = 0; row < rows_.size(); ++row) {
-      result_.rows[row].name = rows_.key(row).name;
-      result_.rows[row].kind = rows_.key(row).kind;
+      result_.rows.push_back({std::string(rows_.key(row).name), rows_.key(row).kind, {}});
     }
+    if (!shapes_.mixed()) return;
+    for (std::size_t t = 0; t < run_.traces.size(); ++t) {
+      const SpanColumns& spans = run_.traces[t].spans;
+      for (std::size_t i = 0; i < spans.size(); ++i) add_shaped(t, i, spans.name[i]);
+    }
+  }
+  void add_shaped(std::size_t t, std::size_t i, std::uint32_t name) {
+    const std::uint32_t row = rows_.rows_of(t)[name], shape = shapes_.id(t, i);
+    if (shape == 0) return;
+    const auto next = static_cast<std::uint32_t>(result_.rows.size());
+    if (!shaped_.try_emplace(pair_of(row, shape), next).second) return;
+    std::string text = fmt::format("{} ({})", rows_.key(row).name, shapes_.text_of(shape));
+    result_.rows.push_back({std::move(text), rows_.key(row).kind, {}});
+  }
+
+  void count() {
     each_span([&](const SpanColumns& spans, std::size_t i, std::uint32_t row) {
       tally(spans.flags[i], result_.rows[row].sample);
     });
@@ -98,8 +131,8 @@ class Gatherer {
 
   // Puts the durations of each row beside each other.
   void place() {
-    starts_.resize(rows_.size() + 1);
-    for (std::size_t row = 0; row < rows_.size(); ++row) {
+    starts_.resize(result_.rows.size() + 1);
+    for (std::size_t row = 0; row < result_.rows.size(); ++row) {
       starts_[row + 1] = starts_[row] + result_.rows[row].sample.count;
     }
     values_ = std::make_unique_for_overwrite<std::int64_t[]>(starts_.back());
@@ -116,7 +149,7 @@ class Gatherer {
   void gather_kind(SpanKind wanted) {
     RunSamples::Kind& kind = result_.kinds[static_cast<std::size_t>(wanted)];
     std::vector<std::int64_t> all;
-    for (std::size_t row = 0; row < rows_.size(); ++row) {
+    for (std::size_t row = 0; row < result_.rows.size(); ++row) {
       const Sample& sample = result_.rows[row].sample;
       if (result_.rows[row].kind != wanted || !sample.present()) continue;
       ++kind.names;
@@ -131,9 +164,21 @@ class Gatherer {
 
   void gather_steady() {
     const StepSeries series = step_series(run_, align_clocks(run_).offset_ns);
+    const StepNames names(run_, shapes_, series);
     std::vector<std::int64_t> steady;
-    for (const StepPoint& step : series.steps) {
-      if (!step.failed && !step.warmup) steady.push_back(step.duration_ns);
+    std::map<std::string, std::vector<std::int64_t>> by_name;
+    for (std::size_t i = 0; i < series.steps.size(); ++i) {
+      const StepPoint& step = series.steps[i];
+      if (step.failed || step.warmup) continue;
+      steady.push_back(step.duration_ns);
+      by_name[names.of(i)].push_back(step.duration_ns);
+    }
+    for (auto& [name, values] : by_name) {
+      Sample sample;
+      sample.count = values.size();
+      measure(values, scratch_, sample);
+      const bool only = by_name.size() == 1;
+      result_.steady_series.push_back({only ? "" : name, SpanKind::step, std::move(sample)});
     }
     result_.steady.count = steady.size();
     measure(steady, scratch_, result_.steady);
@@ -141,6 +186,8 @@ class Gatherer {
 
   const Run& run_;
   RowTable rows_;
+  Shapes shapes_;
+  std::unordered_map<std::uint64_t, std::uint32_t> shaped_;  // row and shape to the row of both
   RunSamples result_;
   std::unique_ptr<std::int64_t[]> values_;
   std::vector<std::size_t> starts_;  // per row, and the end

@@ -1,12 +1,12 @@
-// The durations of a run's spans as a comparison needs them: few enough per row to compare every
-// one with every one of the other run.
+// The durations of a run's spans as a comparison needs them: of each row the median, and few enough
+// values to compare every one with every one of another run.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include <genscope/trace.h>
@@ -32,7 +32,7 @@ struct Sample {
 };
 
 struct RowSample {
-  std::string_view name;  // of the run's
+  std::string name;  // in a run that mixes shapes with its own: "denoise (width 512)"
   SpanKind kind = SpanKind::none;
   Sample sample;
 };
@@ -40,7 +40,7 @@ struct RowSample {
 inline constexpr std::size_t kSpanKinds = 12;
 
 struct RunSamples {
-  std::vector<RowSample> rows;  // one per name and kind
+  std::vector<RowSample> rows;  // one per name, kind and shape (shapes.h)
   // All spans of a kind, and how many names they have; of session, step, block, request and batch.
   struct Kind {
     Sample sample;
@@ -48,13 +48,17 @@ struct RunSamples {
   };
   std::array<Kind, kSpanKinds> kinds;
   Sample steady;  // steps without the warm-up of their loops, as in StepSummary
+  // The same by series: the loop that the steps are in, its pipeline, its shape. Steps of one
+  // series cost alike; those of two have no common median. `name` is empty if there is but one.
+  std::vector<RowSample> steady_series;
+  bool mixed = false;                           // the run mixes shapes
   std::optional<std::uint64_t> steps_per_loop;  // where every loop has the same
 
   const Kind& of(SpanKind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
 };
 
 // Linear in the spans. Needs 8 bytes a span while it works, 8 more a span of the largest row, and
-// what step_series() needs. Keeps views of the names of `run`.
+// what step_series() and Shapes need.
 RunSamples gather_samples(const Run& run);
 
 // How many independent values these are worth; `logs` in the order of time.

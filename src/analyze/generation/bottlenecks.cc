@@ -31,18 +31,19 @@ std::vector<Bottleneck> find_bottlenecks(const std::vector<StageRow>& stages, co
   const auto whole = static_cast<double>(std::max(busy_ns, wall_ns));
   std::vector<Bottleneck> found;
   for (const StageRow& row : stages) {
-    if (!is_work(row) || whole <= 0) continue;
+    if (!is_work(row) || whole <= 0 || row.folded > 0) continue;
     const double share = static_cast<double>(row.self_ns) / whole;
     if (share > kConsiderShare) {
       found.push_back({row.name, row.kind, share, std::string(threshold(share))});
     }
   }
   for (const LayerRow& row : layers.rows) {
-    if (!layers.told || row.share <= kStageHeavyShare) continue;
+    if (!layers.told || row.share <= kStageHeavyShare || row.folded > 0) continue;
     found.push_back({row.name, SpanKind::function, row.share, "over 30% of the layers' time"});
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Bottleneck& a, const Bottleneck& b) { return a.share > b.share; });
+  std::stable_sort(found.begin(), found.end(), [](const Bottleneck& a, const Bottleneck& b) {
+    return a.self_share > b.self_share;
+  });
   return found;
 }
 

@@ -11,7 +11,7 @@
 namespace genscope::analysis {
 namespace {
 
-constexpr double kBytesPerMb = 1024.0 * 1024.0;  // document 002's "MB"
+constexpr double kBytesPerMb = 1024.0 * 1024.0;  // what Inferix calls "MB"
 
 struct Block {
   Interval time;           // on the run's scale
@@ -102,8 +102,6 @@ void read_events(const Trace& trace, std::int64_t offset, std::size_t first_bloc
     }
   }
 }
-
-double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 std::optional<double> rate(double count, std::int64_t ns) {
   return ns > 0 ? std::optional(count / seconds(ns)) : std::nullopt;

@@ -24,8 +24,12 @@ struct BatchParts {
 };
 BatchParts parts_of_batches(const Run& run);
 
-// requests.cc
-RequestSummary summarize_requests(const Run& run, const Clocks& clocks);
+// requests.cc; `target_seconds`: what one may take, if the program says so.
+RequestSummary summarize_requests(const Run& run, const Clocks& clocks,
+                                  std::optional<double> target_seconds);
+
+// loads.cc
+LoadSummary summarize_loads(const Run& run);
 
 // multimodal.cc
 MultimodalSummary summarize_multimodal(const Run& run, std::int64_t wall_ns);
@@ -42,7 +46,7 @@ Layers layer_table(const Run& run);
 std::vector<Bottleneck> find_bottlenecks(const std::vector<StageRow>& stages, const Layers& layers,
                                          std::int64_t wall_ns);
 
-// recorded_events.cc: the other recorders of document 002, in one pass over the events.
+// recorded_events.cc: what else Inferix records, in one pass over the events.
 struct RecordedEvents {
   std::optional<StreamingSummary> streaming;
   std::optional<CacheSummary> cache;

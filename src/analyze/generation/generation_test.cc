@@ -1,4 +1,4 @@
-// Blocks, training, requests, modalities, layers and document 002's events; what the originals got
+// Blocks, training, requests, modalities, layers and the events of Inferix; what the originals got
 // wrong is in originals_test.cc, steps are in steps_test.cc.
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 #include <genscope/analyze.h>
 
 #include "analyze/testing/trace_builder.h"
+#include "testing/units.h"
 
 namespace genscope {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 using testing::make_run;
 using testing::TraceBuilder;
 
-constexpr std::int64_t kMs = 1'000'000;
+using testing::kMs;
 
 DiffusionSummary diffusion(TraceBuilder& t) { return analyze(make_run(t.trace())).diffusion; }
 TrainingSummary training(TraceBuilder& t) { return analyze(make_run(t.trace())).training; }
@@ -303,8 +304,8 @@ TEST(Bottlenecks, SharesOfThreadsThatOverlapAddUpToOne) {
   t.span("c", SpanKind::stage, 50, 10, {.track = worker});
   const std::vector<Bottleneck> found = analyze(make_run(t.trace())).bottlenecks;
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_DOUBLE_EQ(found[0].share, 100.0 / 160);
-  EXPECT_DOUBLE_EQ(found[1].share, 50.0 / 160);
+  EXPECT_DOUBLE_EQ(found[0].self_share, 100.0 / 160);
+  EXPECT_DOUBLE_EQ(found[1].self_share, 50.0 / 160);
   EXPECT_EQ(found[1].threshold, "over 30%");
 }
 

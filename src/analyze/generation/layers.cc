@@ -2,6 +2,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include <genscope/analyze.h>
+
 #include "analyze/generation/generation.h"
 #include "analyze/generation/keys.h"
 #include "analyze/generation/roles.h"
@@ -29,10 +31,25 @@ class Table {
     std::sort(rows_.begin(), rows_.end(), [](const LayerRow& a, const LayerRow& b) {
       return a.total_ns != b.total_ns ? a.total_ns > b.total_ns : a.name < b.name;
     });
+    if (rows_.size() > kMaxNamedRows) fold();
     return std::move(rows_);
   }
 
  private:
+  void fold() {
+    LayerRow others;
+    others.name = kOthers;
+    others.folded = rows_.size() - kMaxNamedRows;
+    for (std::size_t i = kMaxNamedRows; i < rows_.size(); ++i) {
+      others.count += rows_[i].count;
+      others.total_ns = add(others.total_ns, rows_[i].total_ns);
+      others.max_ns = std::max(others.max_ns, rows_[i].max_ns);
+      others.share += rows_[i].share;
+    }
+    others.mean_ns = static_cast<double>(others.total_ns) / static_cast<double>(others.count);
+    rows_.resize(kMaxNamedRows);
+    rows_.push_back(std::move(others));
+  }
   // Layers come in turns, so that the row after the last one is the likely one; else by hash.
   LayerRow& row_of(std::string_view name) {
     if (++last_ >= rows_.size()) last_ = 0;

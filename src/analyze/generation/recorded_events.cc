@@ -12,7 +12,7 @@
 namespace genscope::analysis {
 namespace {
 
-constexpr double kSmallBytes = 1024.0 * 1024.0;  // document 002
+constexpr double kSmallBytes = 1024.0 * 1024.0;  // Inferix counts smaller ones apart
 
 class Mean {
  public:

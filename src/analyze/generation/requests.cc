@@ -62,9 +62,20 @@ std::optional<std::uint64_t> images_of(const std::vector<Good>& good, bool sessi
   return any && images < kMost ? std::optional(static_cast<std::uint64_t>(images)) : std::nullopt;
 }
 
+void add_target(double target_seconds, const std::vector<std::int64_t>& sorted_ns,
+                RequestSummary& summary) {
+  if (!(target_seconds > 0)) return;
+  const auto met = std::upper_bound(sorted_ns.begin(), sorted_ns.end(), target_seconds,
+                                    [](double t, std::int64_t ns) { return t < seconds(ns); });
+  summary.target_met_share =
+      static_cast<double>(met - sorted_ns.begin()) / static_cast<double>(summary.count);
+  if (summary.p50_ns) summary.target_ratio = seconds(*summary.p50_ns) / target_seconds;
+}
+
 }  // namespace
 
-RequestSummary summarize_requests(const Run& run, const Clocks& clocks) {
+RequestSummary summarize_requests(const Run& run, const Clocks& clocks,
+                                  std::optional<double> target_seconds) {
   RequestSummary summary;
   Outcomes all = outcomes(run, clocks, SpanKind::request);
   if (all.failed + all.good.size() == 0) {
@@ -76,7 +87,10 @@ RequestSummary summarize_requests(const Run& run, const Clocks& clocks) {
   summary.count = all.failed + all.good.size();
   if (summary.count == 0) return summary;
   summary.success_ratio = static_cast<double>(all.good.size()) / static_cast<double>(summary.count);
-  if (all.good.empty()) return summary;
+  if (all.good.empty()) {
+    if (target_seconds) add_target(*target_seconds, {}, summary);
+    return summary;
+  }
   summary.images = images_of(all.good, summary.sessions);
   std::vector<std::int64_t> sorted;
   for (const Good& one : all.good) sorted.push_back(one.time.length());
@@ -84,6 +98,7 @@ RequestSummary summarize_requests(const Run& run, const Clocks& clocks) {
   summary.p50_ns = sorted[nearest_rank(sorted.size(), 50)];
   summary.p95_ns = sorted[nearest_rank(sorted.size(), 95)];
   summary.max_ns = sorted.back();
+  if (target_seconds) add_target(*target_seconds, sorted, summary);
   return summary;
 }
 

@@ -15,7 +15,7 @@ enum class SpanRole : std::uint8_t { none, input_wait, text, image, vae_decode }
 SpanRole span_role(std::string_view name, SpanKind kind);
 std::vector<SpanRole> span_roles(const Trace& trace);  // per name
 
-// Of events: document 002's recorders.
+// Of events: what Inferix records.
 enum class EventRole : std::uint8_t {
   none,
   streaming,

@@ -1,6 +1,7 @@
 #include "analyze/generation/step_series.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include <genscope/generation.h>
@@ -8,7 +9,6 @@
 #include "analyze/generation/keys.h"
 #include "analyze/generation/roles.h"
 #include "analyze/percentile.h"
-#include "analyze/time.h"
 
 namespace genscope::analysis {
 namespace {
@@ -62,6 +62,7 @@ bool add_spans(const Trace& trace, std::int64_t offset, Loops& loops,
     point.begin_ns = add(spans.begin_ns[i], offset);
     point.duration_ns = interval(spans.begin_ns[i], spans.duration_ns[i]).length();
     point.loop = loops.loop(around, spans.track[i]);
+    point.span = static_cast<std::uint32_t>(i);
     point.failed = (spans.flags[i] & kSpanFailed) != 0;
     steps.push_back(point);
   }
@@ -178,6 +179,32 @@ StepSeries step_series(const Run& run, std::span<const std::int64_t> clock_offse
   join_short_loops(series, run.traces.size());
   mark_warmup(series);
   return series;
+}
+
+Interval steady_stretch(const StepSeries& series) noexcept {
+  Interval stretch;
+  bool any = false;
+  for (const StepPoint& step : series.steps) {
+    if (!step.steady()) continue;
+    const Interval time = step.time();
+    if (!any) stretch = time;
+    stretch.end = std::max(stretch.end, time.end);
+    any = true;
+  }
+  return stretch;
+}
+
+std::optional<std::uint32_t> process_with_most_steps(const StepSeries& series) {
+  std::vector<std::size_t> of_loop(series.trace_of_loop.size());
+  for (const StepPoint& step : series.steps) ++of_loop[step.loop];
+  std::map<std::uint32_t, std::size_t> of_trace;
+  for (std::size_t loop = 0; loop < of_loop.size(); ++loop) {
+    of_trace[series.trace_of_loop[loop]] += of_loop[loop];
+  }
+  const auto most =
+      std::max_element(of_trace.begin(), of_trace.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == of_trace.end() || most->second == 0 ? std::nullopt : std::optional(most->first);
 }
 
 }  // namespace genscope::analysis

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include <genscope/statistics.h>
 
@@ -43,8 +44,6 @@ void describe_all(const StepSeries& series, StepSummary& out) {
     out.first_ratio = static_cast<double>(out.first_ns) / static_cast<double>(out.rest_p50_ns);
   }
 }
-
-bool is_steady(const StepPoint& step) noexcept { return !step.failed && !step.warmup; }
 
 std::optional<double> variation(const std::vector<std::int64_t>& durations) {
   const auto n = static_cast<double>(durations.size());
@@ -91,7 +90,7 @@ void find_trend(const StepSeries& series, StepSummary& out) {
   std::vector<double> place_in_trace;
   Thinned points(out.steady_count);
   for (const StepPoint& step : series.steps) {
-    if (!is_steady(step)) continue;
+    if (!step.steady()) continue;
     const std::uint32_t trace = series.trace_of_loop[step.loop];
     if (trace >= place_in_trace.size()) place_in_trace.resize(trace + 1);
     points.add(place_in_trace[trace]++, step.duration_ns);
@@ -110,7 +109,7 @@ void find_outliers(const StepSeries& series, StepSummary& out) {
   std::vector<StepOutlier>& kept = out.outliers;  // a heap, the shortest on top
   for (std::size_t i = 0; i < series.steps.size(); ++i) {
     const StepPoint& step = series.steps[i];
-    if (!is_steady(step)) continue;
+    if (!step.steady()) continue;
     const double ratio = static_cast<double>(step.duration_ns) / median;
     if (ratio <= StepSummary::kOutlierRatio) continue;
     ++out.outlier_count;
@@ -129,7 +128,7 @@ void find_outliers(const StepSeries& series, StepSummary& out) {
 void describe_steady(const StepSeries& series, StepSummary& out) {
   std::vector<std::int64_t> steady;
   for (const StepPoint& step : series.steps) {
-    if (is_steady(step)) steady.push_back(step.duration_ns);
+    if (step.steady()) steady.push_back(step.duration_ns);
     if (!step.warmup) continue;
     ++out.warmup_count;
     out.warmup_ns = add(out.warmup_ns, step.duration_ns);
@@ -151,6 +150,45 @@ void describe_steady(const StepSeries& series, StepSummary& out) {
   find_outliers(series, out);
 }
 
+// The greatest rise of the median from what is before a moment to what is after it.
+double jump_of(std::span<const double> steady) {
+  constexpr std::size_t kSplits = 16, kMinHalf = 4;
+  double greatest = 1;
+  for (std::size_t i = 1; i < kSplits; ++i) {
+    const std::size_t at = steady.size() * i / kSplits;
+    if (at < kMinHalf || steady.size() - at < kMinHalf) continue;
+    const auto before = stats::quantile(steady.first(at), 0.5);
+    const auto after = stats::quantile(steady.subspan(at), 0.5);
+    if (before && after && *before > 0) greatest = std::max(greatest, *after / *before);
+  }
+  return greatest;
+}
+
+// Of the process that has most steps.
+void describe_shape(const StepSeries& series, StepSummary& out) {
+  if (out.steady_count < StepSummary::kMinSteady || *out.steady_p50_ns <= 0) return;
+  const auto median = static_cast<double>(*out.steady_p50_ns);
+  const std::uint32_t process = *process_with_most_steps(series);
+  std::vector<double> steady;
+  std::uint64_t count = 0, slow = 0, quick = 0;
+  bool last_is_slow = false;
+  for (const StepPoint& step : series.steps) {
+    if (series.trace_of_loop[step.loop] != process) continue;
+    const double ratio = static_cast<double>(step.duration_ns) / median;
+    last_is_slow = ratio > StepSummary::kOutlierRatio;
+    slow += last_is_slow ? 1 : 0;
+    quick += ratio < StepSummary::kShortRatio ? 1 : 0;
+    if (count == 0) out.slow_first = last_is_slow;
+    if (count == 1) out.second_ratio = ratio;
+    if (step.steady()) steady.push_back(ratio);
+    ++count;
+  }
+  out.slow_count = slow;
+  out.slow_inner_count = count < 2 ? 0 : slow - (out.slow_first ? 1 : 0) - (last_is_slow ? 1 : 0);
+  out.short_count = quick;
+  out.jump_ratio = jump_of(steady);
+}
+
 }  // namespace
 
 StepSummary summarize_steps(const StepSeries& series) {
@@ -158,6 +196,7 @@ StepSummary summarize_steps(const StepSeries& series) {
   if (series.steps.empty()) return summary;
   describe_all(series, summary);
   describe_steady(series, summary);
+  describe_shape(series, summary);
   return summary;
 }
 

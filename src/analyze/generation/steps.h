@@ -10,6 +10,8 @@ namespace genscope::analysis {
 
 // Linear in the steps; 16 bytes a step while it works.
 StepSummary summarize_steps(const StepSeries& series);
+// What lies inside the steps (inside_steps.cc). After summarize_steps(); linear in the spans.
+void add_inside_steps(const Run& run, const StepSeries& series, StepSummary& summary);
 // The device time of the finished steps that have it.
 void add_device_time(const Run& run, StepSummary& summary);
 

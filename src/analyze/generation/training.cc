@@ -12,7 +12,7 @@ namespace genscope::analysis {
 namespace {
 
 // The batches of the run, or of an epoch.
-class Tally {
+class BatchTally {
  public:
   void add_batch(std::int64_t duration_ns, bool failed) {
     if (failed) {
@@ -91,7 +91,7 @@ struct Epoch {
   Interval time;  // on the run's scale
   bool failed = false, unfinished = false;
   std::optional<double> index;
-  Tally batches;
+  BatchTally batches;
 };
 
 class Training {
@@ -148,7 +148,7 @@ class Training {
     any_batch_ = true;
     any_loss_ |= loss.has_value();
     if (!failed) spread_.add(time.begin, time.length());
-    for (Tally* const tally : {&all_, epoch != nullptr ? &epoch->batches : nullptr}) {
+    for (BatchTally* const tally : {&all_, epoch != nullptr ? &epoch->batches : nullptr}) {
       if (tally == nullptr) continue;
       tally->add_batch(time.length(), failed);
       if (loss) tally->add_loss(time.begin, *loss);
@@ -191,10 +191,18 @@ class Training {
 
   std::vector<Epoch> epochs_;
   std::size_t first_epoch_ = 0;  // of the trace that is read
-  Tally all_;
+  BatchTally all_;
   Spread spread_;
   bool any_batch_ = false, any_loss_ = false;  // in the trace that is read
 };
+
+// torch's profiler names the steps of optimizers "Optimizer.step#AdamW.step".
+bool has_optimizer_steps(const Run& run) {
+  const auto is_step = [](const Name& name) { return name.text.starts_with("Optimizer.step#"); };
+  return std::any_of(run.traces.begin(), run.traces.end(), [&](const Trace& trace) {
+    return std::any_of(trace.names.begin(), trace.names.end(), is_step);
+  });
+}
 
 }  // namespace
 
@@ -204,6 +212,7 @@ TrainingSummary summarize_training(const Run& run, const Clocks& clocks) {
     training.read(run.traces[t], clocks.offset_ns[t]);
   }
   TrainingSummary out = training.finish();
+  out.trains = !out.epochs.empty() || out.batches.first_loss || has_optimizer_steps(run);
   if (out.batches.count == 0) return out;
   const BatchParts parts = parts_of_batches(run);
   out.input_wait_share = parts.input_wait_share;

@@ -14,8 +14,6 @@ constexpr std::size_t kMostPoints = 256;
 // A stage stands out when so much of the growth falls in it.
 constexpr double kStandsOut = 0.5;
 
-double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
-
 struct Places {
   std::size_t first = 0, last = 0;
   std::size_t size() const noexcept { return last - first; }
@@ -106,18 +104,17 @@ MemoryGrowth growth_of(std::string what, const Points& points, std::uint32_t hos
 }  // namespace
 
 std::vector<MemoryGrowth> memory_growth(const Readings& readings, const MeteredRows& rows,
-                                        const StepTimes& steps, Interval whole) {
+                                        Interval steady, Interval whole) {
   std::vector<MemoryGrowth> all;
   for (std::uint32_t h = 0; h < readings.hosts.size(); ++h) {
     const Points& rss = readings.hosts[h].rss_bytes;
     if (rss.at_ns.empty()) continue;
-    all.push_back(growth_of("host", rss, h, rows, steps.steady(), whole));
+    all.push_back(growth_of("host", rss, h, rows, steady, whole));
   }
   for (const std::uint32_t g : readings.used) {
     const EntityReadings& gpu = readings.gpus[g];
     if (gpu.memory().at_ns.empty()) continue;
-    all.push_back(
-        growth_of(gpu.entity->entity.id, gpu.memory(), gpu.host, rows, steps.steady(), whole));
+    all.push_back(growth_of(gpu.entity->entity.id, gpu.memory(), gpu.host, rows, steady, whole));
   }
   return all;
 }

@@ -12,6 +12,6 @@ namespace genscope::analysis {
 
 // `whole`: the run.
 std::vector<MemoryGrowth> memory_growth(const Readings& readings, const MeteredRows& rows,
-                                        const StepTimes& steps, Interval whole);
+                                        Interval steady, Interval whole);
 
 }  // namespace genscope::analysis

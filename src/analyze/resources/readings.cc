@@ -12,7 +12,6 @@
 namespace genscope::analysis {
 namespace {
 
-constexpr double kGapFactor = 2.5;  // of the usual distance of two readings
 constexpr double kRateGapFactor = 10;
 constexpr std::string_view kTree = "tree";  // id of every watched tree
 
@@ -26,15 +25,6 @@ constexpr std::array<std::string_view, kReads> kReadMetrics = {"cpu_ns",
                                                                "throttle_power_ns",
                                                                "throttle_thermal_ns",
                                                                "throttle_other_ns"};
-
-std::int64_t usual_distance(const std::vector<std::int64_t>& at_ns) {
-  if (at_ns.size() < 2) return 0;
-  std::vector<std::int64_t> gaps(at_ns.size() - 1);
-  for (std::size_t i = 0; i < gaps.size(); ++i) gaps[i] = subtract(at_ns[i + 1], at_ns[i]);
-  const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
-  std::nth_element(gaps.begin(), middle, gaps.end());
-  return *middle;
-}
 
 // Samplers write in the order of time; a trace that was put together by others may not.
 void sort_by_time(Points& points) {

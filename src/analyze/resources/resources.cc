@@ -2,28 +2,29 @@
 
 #include "analyze/resources/device_work.h"
 #include "analyze/resources/energy_use.h"
+#include "analyze/resources/machine_use.h"
 #include "analyze/resources/memory_growth.h"
 #include "analyze/resources/readings.h"
+#include "analyze/resources/span_clock.h"
 #include "analyze/resources/stage_use.h"
 #include "analyze/resources/stretches.h"
 #include "analyze/resources/throttling.h"
 #include "analyze/resources/utilisation.h"
-#include "analyze/settings.h"
 
 namespace genscope::analysis {
 
 Resources summarize_resources(const Run& run, const RowTable& rows, const Clocks& clocks,
-                              const TelemetryResult& sampled, const Analysis& analysis) {
+                              const TelemetryResult& sampled, const StepSeries& steps,
+                              const Analysis& analysis) {
   Resources resources;
   const Readings readings = gather_readings(run, clocks, analysis.telemetry, sampled);
-  const StepTimes steps = find_step_times(run, rows, clocks);
-  const Settings settings = settings_of(run);
+  const Settings& settings = analysis.settings;
   if (readings.any) {
     const MeteredRows metered =
         find_metered_rows(run, rows, clocks, readings.host_of_trace, readings.hosts.size());
     resources.stages = use_of_stages(metered, readings, analysis.stages);
-    resources.growth =
-        memory_growth(readings, metered, steps, interval(analysis.begin_ns, analysis.wall_ns));
+    resources.growth = memory_growth(readings, metered, steady_stretch(steps),
+                                     interval(analysis.begin_ns, analysis.wall_ns));
     resources.energy =
         energy_per_unit(readings, metered, analysis, things_made(run, settings, analysis));
     resources.throttling = throttle_shares(readings, metered.steps);
@@ -32,6 +33,14 @@ Resources summarize_resources(const Run& run, const RowTable& rows, const Clocks
   resources.utilisation = utilisation(analysis, settings, readings, steps, count_forwards(run));
   add_device_work(run, clocks, resources);
   if (!resources.devices.empty()) resources.gpus_used = resources.devices.size();
+  double busy_ns = 0;
+  for (const DeviceTimeline& device : resources.devices) {
+    busy_ns += static_cast<double>(device.busy_ns);
+  }
+  resources.span_clock = find_span_clock(run, analysis, busy_ns);
+  resources.gpu = gpu_use(run, clocks, steps, analysis, resources);
+  resources.host = host_use(run, clocks, steps, analysis.telemetry);
+  resources.allocator = allocator_use(run, clocks, analysis.telemetry);
   return resources;
 }
 

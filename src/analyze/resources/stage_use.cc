@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 namespace genscope::analysis {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 // Fewer than three readings' worth of time would be a guess.
 constexpr std::int64_t kMinPeriods = 3;
 
-class Tally {
+class UseTally {
  public:
   void add(double value) noexcept {
     max_ = count_ == 0 ? value : std::max(max_, value);
@@ -33,7 +34,7 @@ class Tally {
 };
 
 UseFigure figure_of(const MeteredRow& row, const Readings& readings, Points HostSeries::*series) {
-  Tally tally;
+  UseTally tally;
   for (std::size_t h = 0; h < readings.hosts.size(); ++h) {
     const Points& points = readings.hosts[h].*series;
     visit_within(row.of_host[h], points.at_ns, [&](std::size_t i) { tally.add(points.value[i]); });
@@ -84,6 +85,7 @@ StageUse use_of(const MeteredRow& row, const Readings& readings, std::int64_t pe
   StageUse use;
   use.name = row.name;
   use.kind = row.kind;
+  use.folded = row.folded;
   use.cpu_cores = figure_of(row, readings, &HostSeries::cpu_cores);
   use.rss_bytes = figure_of(row, readings, &HostSeries::rss_bytes);
   use.gpu_busy_ratio = figure_of(row, readings, &HostSeries::gpu_busy);
@@ -121,14 +123,14 @@ EnergyOver energy_over(const HostSeries& host, const Stretches& stretches) {
 
 std::vector<StageUse> use_of_stages(const MeteredRows& rows, const Readings& readings,
                                     const std::vector<StageRow>& stages) {
-  std::map<std::pair<std::string_view, SpanKind>, const MeteredRow*> of_key;
+  std::map<std::tuple<std::string_view, SpanKind, bool>, const MeteredRow*> of_key;
   for (const MeteredRow& row : rows.rows) {
-    if (&row != rows.steps) of_key[{row.name, row.kind}] = &row;
+    if (&row != rows.steps) of_key[{row.name, row.kind, row.folded > 0}] = &row;
   }
   const std::int64_t period = energy_period(readings);
   std::vector<StageUse> uses;
   for (const StageRow& stage : stages) {
-    const auto found = of_key.find({stage.name, stage.kind});
+    const auto found = of_key.find({stage.name, stage.kind, stage.folded > 0});
     if (found != of_key.end()) uses.push_back(use_of(*found->second, readings, period));
   }
   if (rows.steps != nullptr && rows.steps->total_ns() > 0) {

@@ -1,7 +1,6 @@
 #include "analyze/resources/stretches.h"
 
 #include <algorithm>
-#include <queue>
 
 namespace genscope::analysis {
 namespace {
@@ -30,36 +29,6 @@ std::int64_t MeteredRow::total_ns() const noexcept {
     for (const Interval& one : stretches) total = add(total, one.length());
   }
   return total;
-}
-
-Interval StepTimes::steady() const noexcept {
-  constexpr std::size_t kFirstSteady = 2;
-  if (first.size() <= kFirstSteady) return {};
-  return {first[kFirstSteady].begin, std::max(last_end_ns, first[kFirstSteady].begin)};
-}
-
-StepTimes find_step_times(const Run& run, const RowTable& rows, const Clocks& clocks) {
-  StepTimes times;
-  const auto later = [](const Interval& a, const Interval& b) { return a.begin < b.begin; };
-  std::priority_queue<Interval, std::vector<Interval>, decltype(later)> earliest(later);
-  for (std::size_t t = 0; t < run.traces.size(); ++t) {
-    const SpanColumns& spans = run.traces[t].spans;
-    const std::vector<std::uint32_t>& row_of = rows.rows_of(t);
-    for (std::size_t i = 0; i < spans.size(); ++i) {
-      if (row_of[spans.name[i]] >= rows.step_rows()) continue;
-      if ((spans.flags[i] & kSpanUnfinished) != 0) continue;
-      const Interval step =
-          interval(add(spans.begin_ns[i], clocks.offset_ns[t]), spans.duration_ns[i]);
-      ++times.count;
-      times.last_end_ns = std::max(times.last_end_ns, step.end);
-      if (earliest.size() == StepTimes::kMost && step.begin >= earliest.top().begin) continue;
-      earliest.push(step);
-      if (earliest.size() > StepTimes::kMost) earliest.pop();
-    }
-  }
-  times.first.resize(earliest.size());
-  for (std::size_t i = times.first.size(); i-- > 0; earliest.pop()) times.first[i] = earliest.top();
-  return times;
 }
 
 void unite(Stretches& stretches) {
@@ -101,7 +70,7 @@ MeteredRows find_metered_rows(const Run& run, const RowTable& rows, const Clocks
     if (!step && !is_metered(rows.key(row).kind)) continue;
     place[row] = step && row > 0 ? place[0] : static_cast<std::uint32_t>(metered.rows.size());
     if (step && row > 0) continue;
-    metered.rows.push_back({rows.key(row).name, rows.key(row).kind, {}});
+    metered.rows.push_back({rows.key(row).name, rows.key(row).kind, {}, rows.key(row).folded});
     metered.rows.back().of_host.resize(hosts);
   }
   for (std::size_t t = 0; t < run.traces.size(); ++t) {

@@ -23,19 +23,9 @@ struct MeteredRow {
   std::string_view name;  // of the run's names
   SpanKind kind = SpanKind::stage;
   std::vector<Stretches> of_host;  // spans that run at once count once
+  std::uint64_t folded = 0;        // as in its StageRow
   std::int64_t total_ns() const noexcept;
 };
-
-// The earliest steps and the extent of all: what growth and utilisation ask of them.
-struct StepTimes {
-  static constexpr std::size_t kMost = 10'000;
-  std::vector<Interval> first;  // finished, in the order of their begins, at most kMost
-  std::uint64_t count = 0;      // finished
-  std::int64_t last_end_ns = kEarliest;
-  // From the begin of the third step to the end of the last; empty with fewer than three.
-  Interval steady() const noexcept;
-};
-StepTimes find_step_times(const Run& run, const RowTable& rows, const Clocks& clocks);
 
 struct MeteredRows {
   std::vector<MeteredRow> rows;

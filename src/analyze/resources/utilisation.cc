@@ -204,7 +204,7 @@ void add_note(std::string& notes, const std::string& note) {
 }  // namespace
 
 Utilisation utilisation(const Analysis& analysis, const Settings& settings,
-                        const Readings& readings, const StepTimes& steps,
+                        const Readings& readings, const StepSeries& steps,
                         std::optional<double> forwards_per_step) {
   Utilisation u;
   u.forwards_per_step = forwards_per_step;
@@ -251,8 +251,9 @@ Utilisation utilisation(const Analysis& analysis, const Settings& settings,
     add_note(u.note,
              fmt::format("{} GPUs were used; the peak is that of one", readings.used.size()));
   }
-  for (const Interval& step : steps.first) {
-    const double seconds = static_cast<double>(step.length()) * 1e-9;
+  constexpr std::size_t kMost = 10'000;
+  for (std::size_t i = 0; i < std::min(steps.steps.size(), kMost); ++i) {
+    const double seconds = static_cast<double>(steps.steps[i].duration_ns) * 1e-9;
     u.per_step.push_back(
         static_cast<float>(seconds > 0 ? prediction->compute_seconds / seconds : std::nan("")));
   }

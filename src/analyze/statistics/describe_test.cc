@@ -5,77 +5,22 @@
 
 #include <genscope/statistics.h>
 
-#include "analyze/testing/vectors.h"
 #include "testing/random.h"
+#include "testing/units.h"
 
 namespace genscope::stats {
 namespace {
 
-using testing::load_vectors;
-using testing::VectorCase;
 using Method = QuantileMethod;
 
-constexpr double kLargest = std::numeric_limits<double>::max();
-constexpr double kTiniest = std::numeric_limits<double>::denorm_min();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-std::vector<double> values_of(const VectorCase& c) {
-  if (!c.has("in.pattern.first")) return c.list("in.values");
-  std::vector<double> values{c.number("in.pattern.first")};
-  for (int i = 0; i < static_cast<int>(c.number("in.pattern.times")); ++i) {
-    for (const double value : c.list("in.pattern.then_repeat")) values.push_back(value);
-  }
-  EXPECT_EQ(static_cast<double>(values.size()), c.number("in.n"));
-  return values;
-}
+using testing::kInfinity;
+using testing::kLargest;
+using testing::kTiniest;
 
 std::vector<double> random_values(testing::Random& random, std::size_t n) {
   std::vector<double> values(n);
   for (double& v : values) v = static_cast<double>(random.below(2000)) / 16 - 50;
   return values;
-}
-
-TEST(Quantile, EqualsTheVectors) {
-  const auto file = load_vectors("descriptive");
-  const std::vector<std::pair<std::string, double>> ps{{"p05", 0.05}, {"p25", 0.25}, {"p50", 0.5},
-                                                       {"p75", 0.75}, {"p90", 0.9},  {"p95", 0.95},
-                                                       {"p99", 0.99}};
-  std::size_t checked = 0;
-  for (const VectorCase& c : file.cases) {
-    const std::vector<double> values = values_of(c);
-    for (const auto& [name, p] : ps) {
-      for (const auto& [method, path] :
-           {std::pair{Method::linear, "out.q_type7." + name},
-            std::pair{Method::median_unbiased, "out.q_type8." + name},
-            std::pair{Method::nearest_rank, "out.nearest_rank." + name}}) {
-        if (!c.has(path)) continue;
-        EXPECT_TRUE(file.agrees(c, path, *quantile(values, p, method)));
-        ++checked;
-      }
-    }
-  }
-  EXPECT_EQ(checked, 4u * (7 + 7 + 4));
-}
-
-TEST(Describe, EqualsTheVectors) {
-  const auto file = load_vectors("descriptive");
-  std::size_t checked = 0;
-  for (const VectorCase& c : file.cases) {
-    const std::vector<double> values = values_of(c);
-    const Description d = describe(values);
-    EXPECT_EQ(d.count, values.size());
-    for (const auto& [path, field] :
-         {std::pair{"out.mean", d.mean}, std::pair{"out.sd", d.stddev}, std::pair{"out.cv", d.cv},
-          std::pair{"out.median", d.median}, std::pair{"out.mad_raw", d.mad},
-          std::pair{"out.iqr7", d.iqr}, std::pair{"out.q_type7.p25", d.q25},
-          std::pair{"out.q_type7.p75", d.q75}, std::pair{"out.trim10", d.trimmed_mean}}) {
-      if (!c.has(path)) continue;
-      ASSERT_TRUE(field) << path;
-      EXPECT_TRUE(file.agrees(c, path, *field));
-      ++checked;
-    }
-  }
-  EXPECT_EQ(checked, 4u * 9 + 3 * 2);
 }
 
 TEST(Quantile, NearestRankIsASampleAndCountsAsItSays) {

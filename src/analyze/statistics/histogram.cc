@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <new>
 
 #include "analyze/statistics/order.h"
 #include "genscope/statistics.h"
@@ -59,15 +60,25 @@ void Histogram::Buckets::cover(int low, int high) {
   first = from;
 }
 
-void Histogram::Buckets::add(int bucket, std::uint64_t count) {
-  cover(bucket, bucket);
+void Histogram::Buckets::cover(const Buckets& other) {
+  if (other.counts.empty()) return;
+  cover(other.first, other.first + static_cast<int>(other.counts.size()) - 1);
+}
+
+void Histogram::Buckets::add(int bucket, std::uint64_t count) noexcept {
+  try {
+    cover(bucket, bucket);
+  } catch (const std::bad_alloc&) {
+    if (counts.empty()) return;
+    bucket = std::clamp(bucket, first, first + static_cast<int>(counts.size()) - 1);
+  }
   std::uint64_t& place = counts[static_cast<std::size_t>(bucket - first)];
   place = add_saturating(place, count);
 }
 
 void Histogram::Buckets::merge(const Buckets& other) {
   if (other.counts.empty()) return;
-  cover(other.first, other.first + static_cast<int>(other.counts.size()) - 1);
+  cover(other);
   std::uint64_t* const to = counts.data() + (other.first - first);
   for (std::size_t i = 0; i < other.counts.size(); ++i) {
     to[i] = add_saturating(to[i], other.counts[i]);
@@ -106,6 +117,8 @@ void Histogram::add(double value, std::uint64_t count) noexcept {
 }
 
 void Histogram::merge(const Histogram& other) {
+  positive_.cover(other.positive_);  // before anything is added: all or nothing
+  negative_.cover(other.negative_);
   positive_.merge(other.positive_);
   negative_.merge(other.negative_);
   not_finite_ = add_saturating(not_finite_, other.not_finite_);

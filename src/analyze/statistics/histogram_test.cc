@@ -7,13 +7,14 @@
 #include <genscope/statistics.h>
 
 #include "testing/random.h"
+#include "testing/units.h"
 
 namespace genscope::stats {
 namespace {
 
-constexpr double kLargest = std::numeric_limits<double>::max();
-constexpr double kTiniest = std::numeric_limits<double>::denorm_min();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using testing::kInfinity;
+using testing::kLargest;
+using testing::kTiniest;
 constexpr double kSteps = 97;
 
 // Any finite double, each exponent alike.

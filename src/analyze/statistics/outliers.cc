@@ -17,7 +17,7 @@ constexpr double kMedianDeviation = 0.6745;  // as Iglewicz and Hoaglin have it
 constexpr double kMedianDeviationExact = 0.67448975019608174320;
 constexpr double kMeanDeviation = 0.79788456080286535588;  // sqrt(2 / pi)
 
-double mean_of(std::span<const double> deviations) noexcept {
+double running_mean(std::span<const double> deviations) noexcept {
   double mean = 0;  // running: a sum could overflow
   double seen = 0;
   for (const double d : deviations) mean += (d - mean) / ++seen;
@@ -42,6 +42,23 @@ class Window {
   std::vector<double> sorted_;
 };
 
+// Calls found(place, median of its window) for each place that hampel_outliers() names.
+template <class Found>
+void walk_hampel(std::span<const double> samples, std::size_t half_window, double limit,
+                 Found found) {
+  const std::size_t n = samples.size();
+  if (n < 3 || half_window == 0 || !all_finite(samples)) return;
+  const double sigma = sigma_of_differences(samples);
+  Window window;
+  for (std::size_t next = 0; next < std::min(half_window, n); ++next) window.enter(samples[next]);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (half_window < n - i) window.enter(samples[i + half_window]);
+    if (i > half_window) window.leave(samples[i - half_window - 1]);
+    const double median = window.median();
+    if (std::fabs(samples[i] - median) > limit * sigma) found(i, median);
+  }
+}
+
 }  // namespace
 
 std::vector<double> modified_z(std::span<const double> samples) {
@@ -56,7 +73,7 @@ std::vector<double> modified_z(std::span<const double> samples) {
     return z;
   }
   const auto n = static_cast<double>(z.size());
-  const double mean = mean_of(scratch);
+  const double mean = running_mean(scratch);
   const double departures =
       static_cast<double>(std::count_if(z.begin(), z.end(), [](double d) { return d != 0; }));
   for (double& value : z) {
@@ -77,7 +94,7 @@ double sigma_of_differences(std::span<const double> samples) {
   }
   const double median = median_in_place(differences);
   if (median > 0) return median / (std::numbers::sqrt2 * kMedianDeviationExact);
-  return mean_of(differences) / (std::numbers::sqrt2 * kMeanDeviation);
+  return running_mean(differences) / (std::numbers::sqrt2 * kMeanDeviation);
 }
 
 std::vector<std::size_t> modified_z_outliers(std::span<const double> samples, double limit) {
@@ -93,17 +110,16 @@ std::vector<std::size_t> modified_z_outliers(std::span<const double> samples, do
 std::vector<std::size_t> hampel_outliers(std::span<const double> samples, std::size_t half_window,
                                          double limit) {
   std::vector<std::size_t> places;
-  const std::size_t n = samples.size();
-  if (n < 3 || half_window == 0 || !all_finite(samples)) return places;
-  const double sigma = sigma_of_differences(samples);
-  Window window;
-  for (std::size_t next = 0; next < std::min(half_window, n); ++next) window.enter(samples[next]);
-  for (std::size_t i = 0; i < n; ++i) {
-    if (half_window < n - i) window.enter(samples[i + half_window]);
-    if (i > half_window) window.leave(samples[i - half_window - 1]);
-    if (std::fabs(samples[i] - window.median()) > limit * sigma) places.push_back(i);
-  }
+  walk_hampel(samples, half_window, limit, [&](std::size_t i, double) { places.push_back(i); });
   return places;
+}
+
+std::vector<double> hampel_filter(std::span<const double> samples, std::size_t half_window,
+                                  double limit) {
+  std::vector<double> filtered(samples.begin(), samples.end());
+  walk_hampel(samples, half_window, limit,
+              [&](std::size_t i, double median) { filtered[i] = median; });
+  return filtered;
 }
 
 }  // namespace genscope::stats

@@ -7,35 +7,13 @@
 
 #include <genscope/statistics.h>
 
-#include "analyze/testing/vectors.h"
 #include "testing/random.h"
+#include "testing/units.h"
 
 namespace genscope::stats {
 namespace {
 
 using Places = std::vector<std::size_t>;
-using testing::load_vectors;
-using testing::VectorCase;
-
-TEST(ModifiedZ, EqualsTheVectors) {
-  const auto file = load_vectors("outliers_modz");
-  std::size_t scores = 0;
-  for (const VectorCase& c : file.cases) {
-    const auto& values = c.list("in.values");
-    // The vectors measure in MADs, we in sigmas.
-    const Places places = modified_z_outliers(values, 14.826 * 0.6745);
-    EXPECT_TRUE(file.agrees(c, "out.count_abs_modz_gt_14.826", static_cast<double>(places.size())));
-    if (!c.lists.contains("out.modified_z")) continue;
-    const auto& expected = c.list("out.modified_z");
-    const std::vector<double> z = modified_z(values);
-    ASSERT_EQ(z.size(), expected.size());
-    for (std::size_t i = 0; i < z.size(); ++i) {
-      EXPECT_NEAR(z[i] / 0.6745, expected[i], 1e-9 * std::fabs(expected[i])) << c.id;
-      ++scores;
-    }
-  }
-  EXPECT_EQ(scores, 3u + 4 + 10);
-}
 
 TEST(ModifiedZ, WithoutMadJudgesBySpreadOfTheOthers) {
   EXPECT_EQ(modified_z_outliers(std::vector<double>{5, 5, 5, 5, 5, 5, 9}), Places{6});
@@ -63,24 +41,11 @@ TEST(ModifiedZ, OfNothingOneAndWhatIsNotFinite) {
   EXPECT_EQ(modified_z_outliers({}), Places{});
   EXPECT_EQ(modified_z_outliers(std::vector<double>{3}), Places{});
   EXPECT_EQ(modified_z_outliers(std::vector<double>{1, 1, 1, 1, std::nan("")}), Places{});
-  constexpr double kTiniest = std::numeric_limits<double>::denorm_min();
+  using testing::kTiniest;
   std::vector<double> tiny{0, kTiniest, 2 * kTiniest, 0, kTiniest, 2 * kTiniest, 1};
   EXPECT_EQ(modified_z_outliers(tiny), Places{6});
-  constexpr double kLargest = std::numeric_limits<double>::max();
+  using testing::kLargest;
   EXPECT_EQ(modified_z_outliers(std::vector<double>{1, 2, 3, kLargest}), Places{3});
-}
-
-TEST(Hampel, EqualsTheVectors) {
-  const auto file = load_vectors("hampel");
-  ASSERT_EQ(file.cases.size(), 2u);
-  for (const VectorCase& c : file.cases) {
-    const auto& series = c.list("in.series");
-    EXPECT_TRUE(file.agrees(c, "out.sigma_from_diffs", sigma_of_differences(series)));
-    const Places places = hampel_outliers(
-        series, static_cast<std::size_t>(c.number("in.half_window")), c.number("in.k"));
-    const auto& expected = c.list("out.replaced");
-    EXPECT_EQ(std::vector<double>(places.begin(), places.end()), expected) << c.id;
-  }
 }
 
 // The definition, read literally.

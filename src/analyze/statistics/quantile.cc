@@ -17,6 +17,8 @@ double position_of(double p, std::size_t n, QuantileMethod method) noexcept {
       return p * (size - 1);
     case QuantileMethod::median_unbiased:
       return std::clamp(p * (size + 1.0 / 3) - 2.0 / 3, 0.0, size - 1);
+    case QuantileMethod::weibull:
+      return std::clamp(p * (size + 1) - 1, 0.0, size - 1);
   }
   return 0;
 }

@@ -69,7 +69,8 @@ class Residual {
   double slope_, divisor_ = 1;
 };
 
-constexpr double kMost = std::numeric_limits<double>::max();  // of a bracket without a bound yet
+constexpr double kUnbounded =
+    std::numeric_limits<double>::max();  // of a bracket without a bound yet
 
 }  // namespace
 
@@ -149,7 +150,7 @@ Slopes::Counts Slopes::count(double slope) {
 
 // From what was counted for other places, and from the sample: four standard errors either side.
 Slopes::Bracket Slopes::first_bracket(std::uint64_t place) {
-  Bracket bracket{-kMost, kMost, 0, count_, std::nullopt};
+  Bracket bracket{-kUnbounded, kUnbounded, 0, count_, std::nullopt};
   for (const Counts& counts : known_) keep_side(bracket, counts, place);
   if (sample_.empty()) return bracket;
   const auto size = static_cast<double>(sample_.size()), all = static_cast<double>(count_);
@@ -169,13 +170,13 @@ Slopes::Bracket Slopes::first_bracket(std::uint64_t place) {
 // rounding and the counts cannot tell.
 void Slopes::bound(Bracket& bracket, std::uint64_t place) {
   const double spread = sample_.back() - sample_.front();
-  const double known = bracket.low == -kMost ? bracket.high : bracket.low;
+  const double known = bracket.low == -kUnbounded ? bracket.high : bracket.low;
   double step = std::max(std::fabs(known), std::isfinite(spread) ? spread : 0) * 0x1p-48;
   if (step == 0) step = 0x1p-48;
   for (; std::isfinite(step) && !bracket.found; step *= 64) {
-    if (bracket.low == -kMost && bracket.high != kMost) {
+    if (bracket.low == -kUnbounded && bracket.high != kUnbounded) {
       cut(bracket, bracket.high - step, place);
-    } else if (bracket.low != -kMost && bracket.high == kMost) {
+    } else if (bracket.low != -kUnbounded && bracket.high == kUnbounded) {
       cut(bracket, bracket.low + step, place);
     } else {
       return;
@@ -251,8 +252,8 @@ void Slopes::list(const Bracket& bracket) {
   double place = 0;  // equal for equal x
   for (std::size_t i = 0; i < points_.size(); ++i) {
     if (i > 0 && points_[i].x != points_[i - 1].x) ++place;
-    ranked[i] = {bracket.low == -kMost ? place : at_low(points_[i]),
-                 bracket.high == kMost ? -place : at_high(points_[i]), i};
+    ranked[i] = {bracket.low == -kUnbounded ? place : at_low(points_[i]),
+                 bracket.high == kUnbounded ? -place : at_high(points_[i]), i};
   }
   // Equal at low: the later x first, so that falling apart until high leaves them in order.
   std::sort(ranked.begin(), ranked.end(), [this](const Ranked& a, const Ranked& b) {

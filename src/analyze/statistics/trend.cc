@@ -9,6 +9,7 @@
 #include "analyze/statistics/normal.h"
 #include "analyze/statistics/order.h"
 #include "analyze/statistics/slopes.h"
+#include "genscope/inference.h"
 #include "genscope/statistics.h"
 
 namespace genscope::stats {
@@ -94,16 +95,35 @@ double intercept_of(std::span<const Point> points, double slope) {
   return median_in_place(residuals);
 }
 
-}  // namespace
-
-std::optional<Trend> trend(std::span<const double> x, std::span<const double> y,
-                           double confidence) {
-  if (x.size() != y.size() || x.size() < 3 || x.size() > kMostPoints) return std::nullopt;
-  if (!(confidence > 0 && confidence < 1) || !all_finite(x) || !all_finite(y)) return std::nullopt;
+// Sorted by x, then y; empty if there is no answer for them.
+std::vector<Point> points_of(std::span<const double> x, std::span<const double> y) {
+  if (x.size() != y.size() || x.size() < 3 || x.size() > kMostPoints) return {};
+  if (!all_finite(x) || !all_finite(y)) return {};
   std::vector<Point> points(x.size());
   for (std::size_t i = 0; i < points.size(); ++i) points[i] = {x[i], y[i]};
   std::sort(points.begin(), points.end(),
             [](const Point& a, const Point& b) { return a.x < b.x || (a.x == b.x && a.y < b.y); });
+  return points;
+}
+
+}  // namespace
+
+std::optional<MannKendall> mann_kendall(std::span<const double> x, std::span<const double> y) {
+  const std::vector<Point> points = points_of(x, y);
+  if (points.empty()) return std::nullopt;
+  const Concordance c = concordance(points);
+  MannKendall result{c.s, c.variance, 0};
+  if (c.variance > 0 && c.s != 0) {
+    result.z = std::copysign(std::fabs(c.s) - 1, c.s) / std::sqrt(c.variance);
+  }
+  return result;
+}
+
+std::optional<Trend> trend(std::span<const double> x, std::span<const double> y,
+                           double confidence) {
+  if (!(confidence > 0 && confidence < 1)) return std::nullopt;
+  const std::vector<Point> points = points_of(x, y);
+  if (points.empty()) return std::nullopt;
   const auto [least, most] = std::minmax_element(y.begin(), y.end());
   if (points.front().x == points.back().x) return std::nullopt;
   if (!std::isfinite(points.back().x - points.front().x) || !std::isfinite(*most - *least)) {

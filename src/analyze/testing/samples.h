@@ -10,10 +10,9 @@
 #include <genscope/sample.h>
 
 #include "analyze/testing/trace_builder.h"
+#include "testing/units.h"
 
 namespace genscope::testing {
-
-inline constexpr std::int64_t kSecond = 1'000'000'000;
 
 using TextArgs = std::initializer_list<std::pair<std::string_view, std::string>>;
 

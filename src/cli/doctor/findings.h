@@ -6,7 +6,7 @@
 
 #include <genscope/probe.h>
 
-#include "cli/watch/cells.h"
+#include "watch/cells.h"
 
 namespace genscope::cli::doctor {
 

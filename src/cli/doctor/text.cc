@@ -4,7 +4,7 @@
 #include <array>
 
 #include "cli/doctor/findings.h"
-#include "cli/watch/figures.h"
+#include "watch/figures.h"
 
 namespace genscope::cli::doctor {
 namespace {

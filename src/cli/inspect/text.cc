@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cli/inspect/view.h"
-#include "cli/watch/figures.h"
+#include "watch/figures.h"
 
 namespace genscope::cli::inspect {
 namespace {

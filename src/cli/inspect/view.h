@@ -6,7 +6,7 @@
 
 #include <genscope/inspect.h>
 
-#include "cli/watch/cells.h"
+#include "watch/cells.h"
 
 namespace genscope::cli::inspect {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "cli/predict/view.h"
-#include "cli/watch/figures.h"
+#include "watch/figures.h"
 
 namespace genscope::cli::predict {
 namespace {

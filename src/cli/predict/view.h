@@ -7,7 +7,7 @@
 
 #include <genscope/predict.h>
 
-#include "cli/watch/cells.h"
+#include "watch/cells.h"
 
 namespace genscope::cli::predict {
 

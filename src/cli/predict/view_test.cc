@@ -6,8 +6,8 @@
 namespace genscope::cli::predict {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 Shown flux(const Workload& workload = {}) {
   return {*genscope::predict(*cost_spec("flux-dev"), workload, *find_hardware("RTX 4090"))};

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/watch/figures.h"
+#include "watch/figures.h"
 
 namespace genscope::cli::top {
 namespace {

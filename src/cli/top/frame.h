@@ -11,7 +11,7 @@
 #include <genscope/probe.h>
 #include <genscope/store.h>
 
-#include "cli/watch/trail.h"
+#include "watch/trail.h"
 
 namespace genscope::cli::top {
 

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "cli/top/parts.h"
-#include "cli/watch/figures.h"
-#include "cli/watch/gpu_lines.h"
+#include "watch/figures.h"
+#include "watch/gpu_lines.h"
 
 namespace genscope::cli::top {
 namespace {

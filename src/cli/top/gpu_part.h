@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/top/frame.h"
-#include "cli/watch/cells.h"
+#include "watch/cells.h"
 
 namespace genscope::cli::top {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "cli/watch/figures.h"
+#include "watch/figures.h"
 
 namespace genscope::cli::top {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/watch/figures.h"
-#include "cli/watch/gpu_lines.h"
+#include "watch/figures.h"
+#include "watch/gpu_lines.h"
 
 namespace genscope::cli::top {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "cli/top/frame.h"
-#include "cli/watch/cells.h"
+#include "watch/cells.h"
 
 namespace genscope::cli::top {
 

@@ -11,7 +11,7 @@
 
 #include <genscope/config.h>
 
-#include "cli/probe_child.h"
+#include "watch/probe_child.h"
 
 namespace genscope::cli::top {
 namespace {
@@ -66,10 +66,10 @@ Status Watcher::watch(std::int32_t root) {
   ProbeOptions probe_options = probe_options_from_environment();
   probe_options.pid = root;
   const SamplerOptions sampling = sampling_of(options_);
-  probe_names_ = all_probe_names();
+  probe_names_ = watch::all_probe_names();
   if (root == 0) std::erase(probe_names_, "process");  // a run without a live process has no tree
   Result<std::vector<std::unique_ptr<Probe>>> probes =
-      make_probes(probe_names_, probe_options, sampling);
+      watch::make_probes(probe_names_, probe_options, sampling);
   if (!probes) return probes.error();
   sampler_ = std::make_unique<Sampler>(sampling);
   for (std::unique_ptr<Probe>& probe : *probes) sampler_->add(std::move(probe));
@@ -114,7 +114,7 @@ Frame Watcher::frame() {
                   : options_.pid > 0 ? fmt::format("process {}", root_)
                                      : fmt::format("session {}", root_);
   frame.snapshot = sampler_->snapshot();
-  frame.probes = named_reports(*sampler_, probe_names_);
+  frame.probes = watch::named_reports(*sampler_, probe_names_);
   if (follower_) frame.run = RunLine{options_.run, progress_};
   tracker_.complete(frame);
   return frame;

@@ -8,10 +8,10 @@
 namespace genscope {
 namespace {
 
-using testing::Contains;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 CostSpec spec_of(std::string_view model) {
   const Result<CostSpec> spec = cost_spec(model);
@@ -193,7 +193,7 @@ TEST(Predict, FluxOnA24GibCardNeedsModelOffload) {
   const Prediction p = predicted("flux-dev");
   EXPECT_EQ(p.fits, false);
   EXPECT_THAT(p.remedies,
-              Contains(testing::AllOf(HasSubstr("model offload"), HasSubstr(": fits"))));
+              Contains(::testing::AllOf(HasSubstr("model offload"), HasSubstr(": fits"))));
   EXPECT_THAT(p.remedies, Contains(HasSubstr("fp8 weights")));
   EXPECT_EQ(predicted("flux-dev", {.offload = Offload::model}).fits, true);
   EXPECT_EQ(predicted("flux-dev", {}, "H100").fits, true);

@@ -6,7 +6,7 @@
 namespace genscope {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string title(std::string_view name) {
   const Result<CostSpec> spec = cost_spec(name);

@@ -9,7 +9,7 @@
 namespace genscope::inspect {
 namespace {
 
-constexpr double kTaps = 9;  // 3x3
+constexpr double kConvTaps = 9;  // 3x3
 
 struct Level {
   double multiple;  // of the first level's channels
@@ -58,7 +58,7 @@ class Unet {
   };
 
   void convolve(double in, double out) {
-    sum_ += conv(grid_.pixels(), grid_.pixels(), in, out, kTaps);
+    sum_ += conv(grid_.pixels(), grid_.pixels(), in, out, kConvTaps);
   }
 
   void residual(double in, double out) {
@@ -91,7 +91,7 @@ class Unet {
       }
       if (i + 1 == levels_.size()) break;
       const Grid half = grid_.half();
-      sum_ += conv(grid_.pixels(), half.pixels(), channels, channels, kTaps);
+      sum_ += conv(grid_.pixels(), half.pixels(), channels, channels, kConvTaps);
       grid_ = half;
       skips_.push_back({channels, grid_});
     }
@@ -119,7 +119,7 @@ class Unet {
       if (i == 0) break;
       const Grid small = grid_;
       grid_ = skips_.back().grid;
-      sum_ += conv(small.pixels(), grid_.pixels(), channels, channels, kTaps);
+      sum_ += conv(small.pixels(), grid_.pixels(), channels, channels, kConvTaps);
     }
   }
 

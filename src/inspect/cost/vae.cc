@@ -9,7 +9,7 @@ namespace genscope::inspect {
 namespace {
 
 constexpr std::string_view kComfy = "budget of ComfyUI's loader for this decoder";
-constexpr std::string_view kNone = "no public figure";
+constexpr std::string_view kNoFigure = "no public figure";
 
 constexpr std::array kVaes{
     Vae{VaeKind::kl4, "AutoencoderKL, 4 channels", 8, 0, 83'653'863, true, kComfy},
@@ -18,7 +18,7 @@ constexpr std::array kVaes{
     Vae{VaeKind::wan, "Wan 2.1 / Qwen-Image", 8, 4, 126'892'531, true, kComfy},
     Vae{VaeKind::wan22, "Wan 2.2", 16, 4, 0, false, kComfy},
     Vae{VaeKind::hunyuan, "HunyuanVideo", 8, 4, 246'478'803, false, kComfy},
-    Vae{VaeKind::cogvideox, "CogVideoX", 8, 4, 215'583'907, false, kNone},
+    Vae{VaeKind::cogvideox, "CogVideoX", 8, 4, 215'583'907, false, kNoFigure},
     Vae{VaeKind::ltx, "LTX", 32, 8, 0, false, kComfy},
     Vae{VaeKind::mochi, "Mochi", 8, 6, 0, false, kComfy},
     Vae{VaeKind::dc_ae, "DC-AE f32c32", 32, 0, 362'893'923, false, kComfy},

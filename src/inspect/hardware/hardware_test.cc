@@ -8,7 +8,7 @@
 namespace genscope {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string found(std::string_view name) {
   const Result<Hardware> hardware = find_hardware(name);

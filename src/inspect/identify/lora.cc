@@ -138,9 +138,9 @@ bool is_text_encoder(std::string_view name) {
          name.starts_with("lora_text") || name.starts_with("te.");
 }
 
-class Search {
+class LoraSearch {
  public:
-  explicit Search(const TensorFile& file) : file_(file) {}
+  explicit LoraSearch(const TensorFile& file) : file_(file) {}
 
   std::optional<LoraFinding> run() {
     if (!looks_like_one()) return std::nullopt;
@@ -272,6 +272,6 @@ class Search {
 
 }  // namespace
 
-std::optional<LoraFinding> find_lora(const TensorFile& file) { return Search(file).run(); }
+std::optional<LoraFinding> find_lora(const TensorFile& file) { return LoraSearch(file).run(); }
 
 }  // namespace genscope::inspect

@@ -71,7 +71,7 @@ std::uint64_t conv_channels(const TensorView& view, std::string_view name, std::
   return shape.rank >= 4 ? shape[1] : 0;
 }
 
-std::uint64_t value_of(const Measure& measure, const TensorView& view, const Dimensions& found) {
+std::uint64_t measured(const Measure& measure, const TensorView& view, const Dimensions& found) {
   const auto parts = [](std::uint64_t whole, std::uint64_t part) {
     return part == 0 ? 0 : whole / part;
   };
@@ -117,7 +117,7 @@ void describe(Identity& out, const Rule& rule, const Naming& naming, const Tenso
                   [&](std::string_view name) { return holds(view, name); });
   for (const Measure& measure : naming.measures) {
     std::uint64_t& field = out.dimensions.*measure.field;
-    if (field == 0) field = value_of(measure, view, out.dimensions);
+    if (field == 0) field = measured(measure, view, out.dimensions);
   }
 }
 

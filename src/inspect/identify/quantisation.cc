@@ -24,11 +24,11 @@ enum class Mark : std::uint8_t {
   gptq,  // zero points, group index
 };
 
-struct Row {
+struct SchemeRow {
   std::string_view last;
   Mark mark;
 };
-constexpr Row kLastWords[] = {
+constexpr SchemeRow kLastWords[] = {
     {"position_ids", Mark::buffer},
     {"inv_freq", Mark::buffer},
     {"running_mean", Mark::buffer},
@@ -77,7 +77,7 @@ Mark mark_of(std::string_view name) {
   const std::string_view word = last_word(name);
   // Nearly all names of a model end so; the table is for the others.
   if (word == "weight" || word == "bias") return Mark::none;
-  for (const Row& row : kLastWords) {
+  for (const SchemeRow& row : kLastWords) {
     if (word == row.last) return row.mark;
   }
   return Mark::none;

@@ -8,7 +8,7 @@ namespace {
 
 using inspect::Block;
 
-struct Row {
+struct DtypeRow {
   Dtype dtype;
   std::string_view name;
   Block block;
@@ -16,55 +16,55 @@ struct Row {
 
 // In the order of the enumeration.
 constexpr std::array kRows{
-    Row{Dtype::unknown, "unknown", {1, 0}},
-    Row{Dtype::f64, "f64", {1, 8}},
-    Row{Dtype::f32, "f32", {1, 4}},
-    Row{Dtype::f16, "f16", {1, 2}},
-    Row{Dtype::bf16, "bf16", {1, 2}},
-    Row{Dtype::f8_e4m3, "f8_e4m3", {1, 1}},
-    Row{Dtype::f8_e5m2, "f8_e5m2", {1, 1}},
-    Row{Dtype::f8_e4m3fnuz, "f8_e4m3fnuz", {1, 1}},
-    Row{Dtype::f8_e5m2fnuz, "f8_e5m2fnuz", {1, 1}},
-    Row{Dtype::f8_e8m0, "f8_e8m0", {1, 1}},
-    Row{Dtype::f6_e2m3, "f6_e2m3", {4, 3}},
-    Row{Dtype::f6_e3m2, "f6_e3m2", {4, 3}},
-    Row{Dtype::f4, "f4", {2, 1}},
-    Row{Dtype::i64, "i64", {1, 8}},
-    Row{Dtype::i32, "i32", {1, 4}},
-    Row{Dtype::i16, "i16", {1, 2}},
-    Row{Dtype::i8, "i8", {1, 1}},
-    Row{Dtype::u64, "u64", {1, 8}},
-    Row{Dtype::u32, "u32", {1, 4}},
-    Row{Dtype::u16, "u16", {1, 2}},
-    Row{Dtype::u8, "u8", {1, 1}},
-    Row{Dtype::boolean, "bool", {1, 1}},
-    Row{Dtype::c64, "c64", {1, 8}},
-    Row{Dtype::c128, "c128", {1, 16}},
-    Row{Dtype::q4_0, "q4_0", {32, 18}},
-    Row{Dtype::q4_1, "q4_1", {32, 20}},
-    Row{Dtype::q5_0, "q5_0", {32, 22}},
-    Row{Dtype::q5_1, "q5_1", {32, 24}},
-    Row{Dtype::q8_0, "q8_0", {32, 34}},
-    Row{Dtype::q8_1, "q8_1", {32, 36}},
-    Row{Dtype::q2_k, "q2_k", {256, 84}},
-    Row{Dtype::q3_k, "q3_k", {256, 110}},
-    Row{Dtype::q4_k, "q4_k", {256, 144}},
-    Row{Dtype::q5_k, "q5_k", {256, 176}},
-    Row{Dtype::q6_k, "q6_k", {256, 210}},
-    Row{Dtype::q8_k, "q8_k", {256, 292}},
-    Row{Dtype::iq1_s, "iq1_s", {256, 50}},
-    Row{Dtype::iq1_m, "iq1_m", {256, 56}},
-    Row{Dtype::iq2_xxs, "iq2_xxs", {256, 66}},
-    Row{Dtype::iq2_xs, "iq2_xs", {256, 74}},
-    Row{Dtype::iq2_s, "iq2_s", {256, 82}},
-    Row{Dtype::iq3_xxs, "iq3_xxs", {256, 98}},
-    Row{Dtype::iq3_s, "iq3_s", {256, 110}},
-    Row{Dtype::iq4_nl, "iq4_nl", {32, 18}},
-    Row{Dtype::iq4_xs, "iq4_xs", {256, 136}},
-    Row{Dtype::tq1_0, "tq1_0", {256, 54}},
-    Row{Dtype::tq2_0, "tq2_0", {256, 66}},
-    Row{Dtype::mxfp4, "mxfp4", {32, 17}},
-    Row{Dtype::nvfp4, "nvfp4", {64, 36}},
+    DtypeRow{Dtype::unknown, "unknown", {1, 0}},
+    DtypeRow{Dtype::f64, "f64", {1, 8}},
+    DtypeRow{Dtype::f32, "f32", {1, 4}},
+    DtypeRow{Dtype::f16, "f16", {1, 2}},
+    DtypeRow{Dtype::bf16, "bf16", {1, 2}},
+    DtypeRow{Dtype::f8_e4m3, "f8_e4m3", {1, 1}},
+    DtypeRow{Dtype::f8_e5m2, "f8_e5m2", {1, 1}},
+    DtypeRow{Dtype::f8_e4m3fnuz, "f8_e4m3fnuz", {1, 1}},
+    DtypeRow{Dtype::f8_e5m2fnuz, "f8_e5m2fnuz", {1, 1}},
+    DtypeRow{Dtype::f8_e8m0, "f8_e8m0", {1, 1}},
+    DtypeRow{Dtype::f6_e2m3, "f6_e2m3", {4, 3}},
+    DtypeRow{Dtype::f6_e3m2, "f6_e3m2", {4, 3}},
+    DtypeRow{Dtype::f4, "f4", {2, 1}},
+    DtypeRow{Dtype::i64, "i64", {1, 8}},
+    DtypeRow{Dtype::i32, "i32", {1, 4}},
+    DtypeRow{Dtype::i16, "i16", {1, 2}},
+    DtypeRow{Dtype::i8, "i8", {1, 1}},
+    DtypeRow{Dtype::u64, "u64", {1, 8}},
+    DtypeRow{Dtype::u32, "u32", {1, 4}},
+    DtypeRow{Dtype::u16, "u16", {1, 2}},
+    DtypeRow{Dtype::u8, "u8", {1, 1}},
+    DtypeRow{Dtype::boolean, "bool", {1, 1}},
+    DtypeRow{Dtype::c64, "c64", {1, 8}},
+    DtypeRow{Dtype::c128, "c128", {1, 16}},
+    DtypeRow{Dtype::q4_0, "q4_0", {32, 18}},
+    DtypeRow{Dtype::q4_1, "q4_1", {32, 20}},
+    DtypeRow{Dtype::q5_0, "q5_0", {32, 22}},
+    DtypeRow{Dtype::q5_1, "q5_1", {32, 24}},
+    DtypeRow{Dtype::q8_0, "q8_0", {32, 34}},
+    DtypeRow{Dtype::q8_1, "q8_1", {32, 36}},
+    DtypeRow{Dtype::q2_k, "q2_k", {256, 84}},
+    DtypeRow{Dtype::q3_k, "q3_k", {256, 110}},
+    DtypeRow{Dtype::q4_k, "q4_k", {256, 144}},
+    DtypeRow{Dtype::q5_k, "q5_k", {256, 176}},
+    DtypeRow{Dtype::q6_k, "q6_k", {256, 210}},
+    DtypeRow{Dtype::q8_k, "q8_k", {256, 292}},
+    DtypeRow{Dtype::iq1_s, "iq1_s", {256, 50}},
+    DtypeRow{Dtype::iq1_m, "iq1_m", {256, 56}},
+    DtypeRow{Dtype::iq2_xxs, "iq2_xxs", {256, 66}},
+    DtypeRow{Dtype::iq2_xs, "iq2_xs", {256, 74}},
+    DtypeRow{Dtype::iq2_s, "iq2_s", {256, 82}},
+    DtypeRow{Dtype::iq3_xxs, "iq3_xxs", {256, 98}},
+    DtypeRow{Dtype::iq3_s, "iq3_s", {256, 110}},
+    DtypeRow{Dtype::iq4_nl, "iq4_nl", {32, 18}},
+    DtypeRow{Dtype::iq4_xs, "iq4_xs", {256, 136}},
+    DtypeRow{Dtype::tq1_0, "tq1_0", {256, 54}},
+    DtypeRow{Dtype::tq2_0, "tq2_0", {256, 66}},
+    DtypeRow{Dtype::mxfp4, "mxfp4", {32, 17}},
+    DtypeRow{Dtype::nvfp4, "nvfp4", {64, 36}},
 };
 static_assert([] {
   for (std::size_t i = 0; i < kRows.size(); ++i) {
@@ -136,7 +136,7 @@ double bits_per_element(Dtype dtype) noexcept {
 }
 
 std::optional<Dtype> find_dtype(std::string_view name) noexcept {
-  for (const Row& row : kRows) {
+  for (const DtypeRow& row : kRows) {
     if (row.dtype != Dtype::unknown && same_word(name, row.name)) return row.dtype;
   }
   for (const Alias& alias : kAliases) {

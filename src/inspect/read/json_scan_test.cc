@@ -6,7 +6,7 @@ namespace genscope::inspect {
 namespace {
 
 // Reason of the failure of skipping `text`, "" if it is valid.
-std::string fault(std::string text) {
+std::string json_fault(std::string text) {
   JsonScan scan(text);
   scan.skip();
   scan.finish();
@@ -18,7 +18,7 @@ TEST(JsonScan, AcceptsWhatJsonAllows) {
        {"{}", "[]", " [ 1 , -2.5e+10 , true,false,null ] ", "\"\"", "0", "-0",
         "[NaN,Infinity,-Infinity]", "1E5", R"({"a":{"b":[{}]},"c":""})",
         R"("\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00")"}) {
-    EXPECT_EQ(fault(text), "") << text;
+    EXPECT_EQ(json_fault(text), "") << text;
   }
 }
 
@@ -54,9 +54,9 @@ TEST(JsonScan, RefusesWhatItDoesNot) {
                                  "{]",
                                  "[,1]",
                                  "{,}"}) {
-    EXPECT_NE(fault(text), "") << text;
+    EXPECT_NE(json_fault(text), "") << text;
   }
-  EXPECT_NE(fault(std::string("[1\0]", 4)), "");
+  EXPECT_NE(json_fault(std::string("[1\0]", 4)), "");
 }
 
 TEST(JsonScan, DecodesStringsInPlace) {
@@ -94,10 +94,10 @@ TEST(JsonScan, TakesWholeNumbersOnly) {
 }
 
 TEST(JsonScan, RefusesDeepNestingWithoutRecursingIntoIt) {
-  EXPECT_EQ(fault(std::string(100'000, '[')), "values are nested too deeply");
+  EXPECT_EQ(json_fault(std::string(100'000, '[')), "values are nested too deeply");
   std::string objects;
   for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
-  EXPECT_EQ(fault(objects), "values are nested too deeply");
+  EXPECT_EQ(json_fault(objects), "values are nested too deeply");
 }
 
 TEST(JsonScan, KeepsTheFirstFailureAndItsPlace) {

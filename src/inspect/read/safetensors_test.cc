@@ -12,18 +12,18 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-Result<TensorFile> read(const std::string& bytes) {
+Result<TensorFile> read_safetensors_bytes(const std::string& bytes) {
   return read_safetensors(MemorySource("m.safetensors", bytes));
 }
 
 // The error of a file with this header.
-std::string fault(std::string_view json, std::size_t data_bytes = 0) {
-  const auto file = read(craft::safetensors(json, data_bytes));
+std::string safetensors_fault(std::string_view json, std::size_t data_bytes = 0) {
+  const auto file = read_safetensors_bytes(craft::safetensors(json, data_bytes));
   return file.ok() ? "" : file.error().message;
 }
 
 // A message must name the file, the place, what is wrong and what to do.
-auto complains(const char* what) {
+auto safetensors_complains(const char* what) {
   return AllOf(StartsWith("m.safetensors: byte "), HasSubstr(what), HasSubstr("fetch it again"));
 }
 
@@ -34,7 +34,7 @@ std::string entry(std::string_view shape, std::string_view offsets,
 }
 
 TEST(Safetensors, GivesNamesShapesDtypesAndBytes) {
-  const auto file = read(craft::safetensors(
+  const auto file = read_safetensors_bytes(craft::safetensors(
       R"({"__metadata__":{"format":"pt","n":"3"},"a.weight":{"dtype":"BF16","shape":[2,3],)"
       R"("data_offsets":[0,12]},"b":{"dtype":"F32","shape":[],"data_offsets":[12,16]}}  )",
       16));
@@ -59,7 +59,7 @@ TEST(Safetensors, GivesNamesShapesDtypesAndBytes) {
 }
 
 TEST(Safetensors, AcceptsAnyOrderEmptyTensorsAndEscapedNames) {
-  const auto file = read(craft::safetensors(
+  const auto file = read_safetensors_bytes(craft::safetensors(
       R"({"z\u00e9":{"data_offsets":[4,8],"shape":[1],"dtype":"F32"},)"
       R"("empty":{"dtype":"F32","shape":[0,7],"data_offsets":[4,4]},)"
       R"("a":{"shape":[4],"dtype":"U8","data_offsets":[0,4],"later":{"added":[1]}}})",
@@ -71,13 +71,13 @@ TEST(Safetensors, AcceptsAnyOrderEmptyTensorsAndEscapedNames) {
 }
 
 TEST(Safetensors, AcceptsAnEmptyHeader) {
-  const auto file = read(craft::safetensors("{}"));
+  const auto file = read_safetensors_bytes(craft::safetensors("{}"));
   ASSERT_TRUE(file.ok());
   EXPECT_TRUE(file->tensors.empty());
 }
 
 TEST(Safetensors, CountsTheBytesOfAnUnknownDtype) {
-  const auto file = read(craft::safetensors(entry("[3]", "[0,5]", "F5_NEW"), 5));
+  const auto file = read_safetensors_bytes(craft::safetensors(entry("[3]", "[0,5]", "F5_NEW"), 5));
   ASSERT_TRUE(file.ok()) << file.error().message;
   EXPECT_EQ(file->tensors[0].dtype, Dtype::unknown);
   EXPECT_EQ(file->tensors[0].bytes, 5u);
@@ -86,7 +86,8 @@ TEST(Safetensors, CountsTheBytesOfAnUnknownDtype) {
 }
 
 TEST(Safetensors, FoldsDimensionsBeyondTheEighth) {
-  const auto file = read(craft::safetensors(entry("[1,1,1,1,1,1,1,2,3,5]", "[0,120]"), 120));
+  const auto file =
+      read_safetensors_bytes(craft::safetensors(entry("[1,1,1,1,1,1,1,2,3,5]", "[0,120]"), 120));
   ASSERT_TRUE(file.ok()) << file.error().message;
   EXPECT_EQ(file->tensors[0].shape.rank, 8);
   EXPECT_EQ(file->tensors[0].shape[7], 30u);
@@ -97,7 +98,7 @@ TEST(Safetensors, FoldsDimensionsBeyondTheEighth) {
 TEST(Safetensors, KeepsNamesAliveWithoutTheSource) {
   TensorFile copy;
   {
-    const auto file = read(craft::safetensors_of({"first", "second"}));
+    const auto file = read_safetensors_bytes(craft::safetensors_of({"first", "second"}));
     ASSERT_TRUE(file.ok());
     copy = *file;
   }
@@ -107,23 +108,28 @@ TEST(Safetensors, KeepsNamesAliveWithoutTheSource) {
 TEST(SafetensorsHostile, LengthBeyondTheFile) {
   std::string bytes = craft::safetensors("{}");
   bytes[0] = 100;
-  EXPECT_THAT(read(bytes).error().message, complains("claims 100 bytes, the file has 2"));
+  EXPECT_THAT(read_safetensors_bytes(bytes).error().message,
+              safetensors_complains("claims 100 bytes, the file has 2"));
 }
 
 TEST(SafetensorsHostile, LengthBeyondTheLimitOfTheFormat) {
   for (const std::uint64_t length :
        {std::uint64_t{100'000'001}, ~std::uint64_t{0}, std::uint64_t{1} << 63}) {
-    EXPECT_THAT(read(craft::raw(length) + "{}").error().message,
-                complains("the format allows 100000000"));
+    EXPECT_THAT(read_safetensors_bytes(craft::raw(length) + "{}").error().message,
+                safetensors_complains("the format allows 100000000"));
   }
 }
 
 TEST(SafetensorsHostile, OffsetsOutOfRange) {
-  EXPECT_THAT(fault(entry("[2]", "[0,8]"), 4), complains("the file has 4 bytes of data"));
-  EXPECT_THAT(fault(entry("[2]", "[8,0]"), 8), complains("the end before the begin"));
-  EXPECT_THAT(fault(entry("[2]", "[0,18446744073709551615]"), 8), complains("8 bytes of data"));
-  EXPECT_THAT(fault(entry("[2]", "[0]"), 8), complains("not two numbers"));
-  EXPECT_THAT(fault(entry("[2]", "[0,4,8]"), 8), complains("not two numbers"));
+  EXPECT_THAT(safetensors_fault(entry("[2]", "[0,8]"), 4),
+              safetensors_complains("the file has 4 bytes of data"));
+  EXPECT_THAT(safetensors_fault(entry("[2]", "[8,0]"), 8),
+              safetensors_complains("the end before the begin"));
+  EXPECT_THAT(safetensors_fault(entry("[2]", "[0,18446744073709551615]"), 8),
+              safetensors_complains("8 bytes of data"));
+  EXPECT_THAT(safetensors_fault(entry("[2]", "[0]"), 8), safetensors_complains("not two numbers"));
+  EXPECT_THAT(safetensors_fault(entry("[2]", "[0,4,8]"), 8),
+              safetensors_complains("not two numbers"));
 }
 
 TEST(SafetensorsHostile, OverlapsHolesAndBytesOfNobody) {
@@ -132,50 +138,63 @@ TEST(SafetensorsHostile, OverlapsHolesAndBytesOfNobody) {
            R"("data_offsets":)" +
            std::string(second) + "}}";
   };
-  EXPECT_EQ(fault(two("[4,8]"), 8), "");
-  EXPECT_THAT(fault(two("[2,6]"), 6), complains("overlaps"));
-  EXPECT_THAT(fault(two("[0,4]"), 4), complains("overlaps"));
-  EXPECT_THAT(fault(two("[6,10]"), 10), complains("hole"));
-  EXPECT_THAT(fault(two("[4,8]"), 9), complains("1 bytes at the end belong to no tensor"));
+  EXPECT_EQ(safetensors_fault(two("[4,8]"), 8), "");
+  EXPECT_THAT(safetensors_fault(two("[2,6]"), 6), safetensors_complains("overlaps"));
+  EXPECT_THAT(safetensors_fault(two("[0,4]"), 4), safetensors_complains("overlaps"));
+  EXPECT_THAT(safetensors_fault(two("[6,10]"), 10), safetensors_complains("hole"));
+  EXPECT_THAT(safetensors_fault(two("[4,8]"), 9),
+              safetensors_complains("1 bytes at the end belong to no tensor"));
 }
 
 TEST(SafetensorsHostile, BytesThatDoNotFitTheShape) {
-  EXPECT_THAT(fault(entry("[3]", "[0,8]"), 8), complains("3 elements of F32"));
+  EXPECT_THAT(safetensors_fault(entry("[3]", "[0,8]"), 8),
+              safetensors_complains("3 elements of F32"));
 }
 
 TEST(SafetensorsHostile, DuplicateKeys) {
-  EXPECT_THAT(fault(R"({"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)"
-                    R"("\u0061":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})"),
-              complains("names tensor \"a\" twice"));
-  EXPECT_THAT(fault(R"({"__metadata__":{},"__metadata__":{}})"), complains("twice"));
-  EXPECT_THAT(fault(R"({"a":{"dtype":"U8","dtype":"U8","shape":[0],"data_offsets":[0,0]}})"),
-              complains("twice"));
+  EXPECT_THAT(safetensors_fault(R"({"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)"
+                                R"("\u0061":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})"),
+              safetensors_complains("names tensor \"a\" twice"));
+  EXPECT_THAT(safetensors_fault(R"({"__metadata__":{},"__metadata__":{}})"),
+              safetensors_complains("twice"));
+  EXPECT_THAT(
+      safetensors_fault(R"({"a":{"dtype":"U8","dtype":"U8","shape":[0],"data_offsets":[0,0]}})"),
+      safetensors_complains("twice"));
 }
 
 TEST(SafetensorsHostile, SizesThatAreNoSizes) {
-  EXPECT_THAT(fault(entry("[-1]", "[0,8]"), 8), complains("negative"));
-  EXPECT_THAT(fault(entry("[NaN]", "[0,8]"), 8), complains("whole number"));
-  EXPECT_THAT(fault(entry("[2.5]", "[0,8]"), 8), complains("not a whole one"));
-  EXPECT_THAT(fault(entry("[\"2\"]", "[0,8]"), 8), complains("whole number"));
-  EXPECT_THAT(fault(entry("[18446744073709551616]", "[0,8]"), 8), complains("64 bits"));
-  EXPECT_THAT(fault(entry("[4294967296,4294967296]", "[0,8]"), 8), complains("64 bits"));
-  EXPECT_THAT(fault(entry("[4611686018427387904]", "[0,0]"), 0), complains("do not fit"));
+  EXPECT_THAT(safetensors_fault(entry("[-1]", "[0,8]"), 8), safetensors_complains("negative"));
+  EXPECT_THAT(safetensors_fault(entry("[NaN]", "[0,8]"), 8), safetensors_complains("whole number"));
+  EXPECT_THAT(safetensors_fault(entry("[2.5]", "[0,8]"), 8),
+              safetensors_complains("not a whole one"));
+  EXPECT_THAT(safetensors_fault(entry("[\"2\"]", "[0,8]"), 8),
+              safetensors_complains("whole number"));
+  EXPECT_THAT(safetensors_fault(entry("[18446744073709551616]", "[0,8]"), 8),
+              safetensors_complains("64 bits"));
+  EXPECT_THAT(safetensors_fault(entry("[4294967296,4294967296]", "[0,8]"), 8),
+              safetensors_complains("64 bits"));
+  EXPECT_THAT(safetensors_fault(entry("[4611686018427387904]", "[0,0]"), 0),
+              safetensors_complains("do not fit"));
 }
 
 TEST(SafetensorsHostile, MissingFieldsAndForeignTypes) {
-  EXPECT_THAT(fault(R"({"a":{"dtype":"U8","shape":[0]}})"), complains("lacks"));
-  EXPECT_THAT(fault(R"({"a":[]})"), complains("an object is expected"));
-  EXPECT_THAT(fault(R"({"a":{"dtype":1}})"), complains("a string is expected"));
-  EXPECT_THAT(fault(R"([])"), complains("not valid JSON"));
-  EXPECT_THAT(fault(R"({"__metadata__":[]})"), complains("__metadata__"));
-  EXPECT_THAT(fault("{} {}"), complains("follows the end"));
+  EXPECT_THAT(safetensors_fault(R"({"a":{"dtype":"U8","shape":[0]}})"),
+              safetensors_complains("lacks"));
+  EXPECT_THAT(safetensors_fault(R"({"a":[]})"), safetensors_complains("an object is expected"));
+  EXPECT_THAT(safetensors_fault(R"({"a":{"dtype":1}})"),
+              safetensors_complains("a string is expected"));
+  EXPECT_THAT(safetensors_fault(R"([])"), safetensors_complains("not valid JSON"));
+  EXPECT_THAT(safetensors_fault(R"({"__metadata__":[]})"), safetensors_complains("__metadata__"));
+  EXPECT_THAT(safetensors_fault("{} {}"), safetensors_complains("follows the end"));
 }
 
 TEST(SafetensorsHostile, DeepNesting) {
-  EXPECT_THAT(fault("{\"a\":" + std::string(100'000, '[')), complains("object is expected"));
-  EXPECT_THAT(fault("{\"a\":{\"x\":" + std::string(100'000, '[')), complains("nested too deeply"));
-  EXPECT_THAT(fault("{\"__metadata__\":{\"x\":" + std::string(100'000, '[')),
-              complains("nested too deeply"));
+  EXPECT_THAT(safetensors_fault("{\"a\":" + std::string(100'000, '[')),
+              safetensors_complains("object is expected"));
+  EXPECT_THAT(safetensors_fault("{\"a\":{\"x\":" + std::string(100'000, '[')),
+              safetensors_complains("nested too deeply"));
+  EXPECT_THAT(safetensors_fault("{\"__metadata__\":{\"x\":" + std::string(100'000, '[')),
+              safetensors_complains("nested too deeply"));
 }
 
 TEST(SafetensorsHostile, AMillionKeys) {
@@ -185,7 +204,7 @@ TEST(SafetensorsHostile, AMillionKeys) {
     json += (i > 0 ? ",\"k" : "\"k") + std::to_string(i) +
             R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
   }
-  const auto file = read(craft::safetensors(json + "}"));
+  const auto file = read_safetensors_bytes(craft::safetensors(json + "}"));
   ASSERT_TRUE(file.ok()) << file.error().message;
   EXPECT_EQ(file->tensors.size(), std::size_t{kKeys});
   EXPECT_EQ(file->tensors.back().name, "k999999");
@@ -194,7 +213,7 @@ TEST(SafetensorsHostile, AMillionKeys) {
 TEST(SafetensorsHostile, AMillionEntriesOfMetadata) {
   std::string json = R"({"__metadata__":{)";
   for (int i = 0; i < 1'000'000; ++i) json += i > 0 ? R"(,"":"")" : R"("":"")";
-  const auto file = read(craft::safetensors(json + "}}"));
+  const auto file = read_safetensors_bytes(craft::safetensors(json + "}}"));
   ASSERT_TRUE(file.ok()) << file.error().message;
   EXPECT_LE(file->metadata.size(), 4096u);
   ASSERT_EQ(file->notes.size(), 1u);

@@ -53,9 +53,9 @@ Error unknown(const YamlEntry& entry, std::string_view file) {
 }
 
 // One file being read.
-class Reader {
+class SettingsReader {
  public:
-  explicit Reader(std::string_view file) : file_(file) {}
+  explicit SettingsReader(std::string_view file) : file_(file) {}
 
   Status read(const YamlValue& root, bool inside = false) {
     return config::for_each_setting(
@@ -119,7 +119,7 @@ Result<MonitorConfig> parse_monitor_config(std::string_view yaml, std::string_vi
   const std::string file = config::printable(file_name.empty() ? "settings" : file_name, 4096);
   const Result<YamlValue> root = config::parse_yaml(yaml, file);
   if (!root) return root.error();
-  Reader reader(file);
+  SettingsReader reader(file);
   if (const Status done = reader.read(*root); !done) return done.error();
   return std::move(reader.config);
 }

@@ -9,8 +9,6 @@ namespace {
 
 bool slower(const BatchTime& a, const BatchTime& b) { return a.duration_ns > b.duration_ns; }
 
-double in_seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
-
 }  // namespace
 
 void Losses::add(double loss) noexcept {
@@ -69,9 +67,9 @@ std::optional<double> BatchSums::samples_per_second() const noexcept {
 }
 
 void Stretch::merge(const Stretch& later) {
+  steady_ns.merge(later.steady_ns);  // first: it needs memory
   all.merge(later.all);
   steady.merge(later.steady);
-  steady_ns.merge(later.steady_ns);
 }
 
 void SlowestBatches::add(const BatchTime& batch) {

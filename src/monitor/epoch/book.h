@@ -12,6 +12,11 @@
 
 namespace genscope::monitor {
 
+inline double in_seconds(std::int64_t ns) noexcept { return static_cast<double>(ns) / 1e9; }
+inline std::optional<double> in_seconds(std::optional<double> ns) noexcept {
+  return ns ? std::optional(*ns / 1e9) : std::nullopt;
+}
+
 struct BatchTime {
   std::uint64_t epoch = 0, batch = 0;
   std::int64_t duration_ns = 0;

@@ -1,7 +1,10 @@
+// What a loop calls throws nothing for our lack of memory: it is dropped and counted.
 #include <genscope/epoch_monitor.h>
+#include <genscope/internal/no_memory.h>
 #include <genscope/record.h>
 
 #include <mutex>
+#include <new>
 
 #include "base/clock.h"
 #include "monitor/epoch/book.h"
@@ -89,7 +92,7 @@ EpochPerformanceMonitor::EpochPerformanceMonitor(bool enabled, std::uint64_t ver
 
 EpochPerformanceMonitor::~EpochPerformanceMonitor() = default;
 
-void EpochPerformanceMonitor::on_epoch_start() {
+void EpochPerformanceMonitor::on_epoch_start() try {
   Impl& m = *impl_;
   if (!m.options.enabled) return;
   Impl::Loop& loop = *m.loop;
@@ -105,9 +108,11 @@ void EpochPerformanceMonitor::on_epoch_start() {
   loop.own_ns = 0;
   loop.epoch_span.emplace(epoch_site, internal::StaticArg<std::uint64_t>{index_key, index});
   loop.epoch_begin_ns = loop.idle_since_ns = m.clock();
+} catch (const std::bad_alloc&) {
+  internal::count_lost(0, 1);
 }
 
-void EpochPerformanceMonitor::on_batch_start(std::uint64_t batch) {
+void EpochPerformanceMonitor::on_batch_start(std::uint64_t batch) try {
   Impl& m = *impl_;
   if (!m.options.enabled) return;
   Impl::Loop& loop = *m.loop;
@@ -115,10 +120,12 @@ void EpochPerformanceMonitor::on_batch_start(std::uint64_t batch) {
   loop.in_batch = true;
   loop.batch_span.emplace(batch_site, internal::StaticArg<std::uint64_t>{index_key, batch});
   loop.batch_begin_ns = m.clock();
+} catch (const std::bad_alloc&) {
+  internal::count_lost(0, 1);
 }
 
 void EpochPerformanceMonitor::on_batch_end(std::uint64_t batch, std::optional<double> loss,
-                                           std::uint64_t samples) {
+                                           std::uint64_t samples) try {
   Impl& m = *impl_;
   if (!m.options.enabled || !m.loop->in_batch) return;
   Impl::Loop& loop = *m.loop;
@@ -131,19 +138,21 @@ void EpochPerformanceMonitor::on_batch_end(std::uint64_t batch, std::optional<do
   loop.batch_span.reset();
   const std::int64_t duration = ended - loop.batch_begin_ns;
   const std::int64_t wait = loop.in_epoch ? loop.batch_begin_ns - loop.idle_since_ns : 0;
+  loop.idle_since_ns = ended;
   {
     const std::lock_guard lock(m.mutex);
     m.books.add({batch, duration, wait, loss, samples > 0 ? samples : m.options.samples_per_batch},
                 m.options.warmup_batches);
   }
-  loop.idle_since_ns = ended;
   if (batch >= m.options.verbose_batches || !m.options.print) return;
   m.print_batch(batch, duration, loss, span);
   loop.idle_since_ns = m.clock();  // printing is not waiting for data
   loop.own_ns += loop.idle_since_ns - ended;
+} catch (const std::bad_alloc&) {
+  internal::count_lost(0, 1);
 }
 
-void EpochPerformanceMonitor::on_epoch_end() {
+void EpochPerformanceMonitor::on_epoch_end() try {
   Impl& m = *impl_;
   if (!m.options.enabled || !m.loop->in_epoch) return;
   Impl::Loop& loop = *m.loop;
@@ -164,6 +173,8 @@ void EpochPerformanceMonitor::on_epoch_end() {
     m.books.end_epoch(duration, peak, m.options.max_epochs);
   }
   m.print(monitor::epoch_lines(duration, loop.gpu.end(), peak, batches));
+} catch (const std::bad_alloc&) {
+  internal::count_lost(0, 1);
 }
 
 EpochStatistics EpochPerformanceMonitor::get_statistics() const {
@@ -171,10 +182,12 @@ EpochStatistics EpochPerformanceMonitor::get_statistics() const {
   return impl_->books.statistics();
 }
 
-void EpochPerformanceMonitor::reset() {
+void EpochPerformanceMonitor::reset() try {
   impl_->loop = std::make_unique<Impl::Loop>();
   const std::lock_guard lock(impl_->mutex);
   impl_->books = {};
+} catch (const std::bad_alloc&) {
+  internal::count_lost(0, 1);
 }
 
 }  // namespace genscope

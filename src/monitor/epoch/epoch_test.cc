@@ -1,4 +1,5 @@
-// The epoch monitor: document 004's lines letter by letter, its known faults, what ours adds.
+// The epoch monitor: the lines of older monitors letter by letter, their known faults, what ours
+// adds.
 #include <genscope/epoch_monitor.h>
 
 #include <gmock/gmock.h>

@@ -6,7 +6,6 @@ namespace genscope::monitor {
 namespace {
 
 double mb(std::uint64_t bytes) { return static_cast<double>(bytes) / (1024 * 1024); }
-double in_seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// What an EpochPerformanceMonitor prints, in document 004's words.
+// What an EpochPerformanceMonitor prints, in the words of older monitors.
 #pragma once
 
 #include <cstdint>

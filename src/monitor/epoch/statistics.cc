@@ -4,11 +4,6 @@
 namespace genscope::monitor {
 namespace {
 
-double in_seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
-std::optional<double> in_seconds(std::optional<double> ns) {
-  return ns ? std::optional(*ns / 1e9) : std::nullopt;
-}
-
 EpochFigures figures_of(std::uint64_t epoch, std::int64_t duration_ns, const Stretch& stretch,
                         std::optional<std::uint64_t> gpu_peak) {
   const BatchSums& batches = stretch.all;

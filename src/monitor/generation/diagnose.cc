@@ -27,30 +27,31 @@ class Filling {
   Facts& facts_;
 };
 
-constexpr double kMs = 1000, kGb = 1e9;
+constexpr double kNs = 1e9, kGb = 1e9;
 
 void time_facts(const GenerationMetrics& m, const GenerationSummary& summary, Filling& facts) {
   if (m.status == TargetStatus::failed) {
-    facts.set("run.failed", FactValue(1.0));
-    facts.missing("target.ratio", "the generation failed");
+    facts.set("requests.failed", FactValue(1.0));
+    facts.missing("requests.target_ratio", "the generation failed");
   } else if (m.target_generation_time > 0) {
-    facts.set("target.ratio", FactValue(m.total_generation_time / m.target_generation_time));
+    facts.set("requests.target_ratio",
+              FactValue(m.total_generation_time / m.target_generation_time));
   }
   if (summary.total_generations > 0) {
-    facts.set("request.count", FactValue(static_cast<double>(summary.total_generations)));
-    facts.set("target.met_share", summary.success_rate, 0.01);
+    facts.set("requests.count", FactValue(static_cast<double>(summary.total_generations)));
+    facts.set("requests.target_met_share", summary.success_rate, 0.01);
   }
   if (m.num_inference_steps > 0) {
     facts.set("set.steps", FactValue(static_cast<double>(m.num_inference_steps)));
   }
   if (m.steps_measured == 0) {
-    facts.missing("step.med", "no steps were timed");
+    facts.missing("steps.steady_p50_ns", "no steps were timed");
     return;
   }
-  facts.set("step.count", FactValue(static_cast<double>(m.steps_measured)));
-  facts.set("step.med", m.step_time_p50, kMs);
+  facts.set("steps.count", FactValue(static_cast<double>(m.steps_measured)));
+  facts.set("steps.steady_p50_ns", m.step_time_p50, kNs);
   if (m.first_step_time && m.step_time_p50 && *m.step_time_p50 > 0) {
-    facts.set("step.first", FactValue(*m.first_step_time / *m.step_time_p50));
+    facts.set("steps.first_ratio", FactValue(*m.first_step_time / *m.step_time_p50));
   }
 }
 
@@ -82,8 +83,9 @@ void model_facts(const GenerationMetrics& m, Filling& facts) {
 
 void gpu_facts(const GenerationMetrics& m, Filling& facts) {
   if (m.gpu_name.empty()) {
-    for (const char* name : {"gpu.present", "gpu.util", "vram.total", "vram.used_share",
-                             "vram.headroom", "gpu.temp_max"}) {
+    for (const char* name :
+         {"gpu.present", "gpu.busy_ratio", "gpu.memory_total_bytes", "gpu.memory_peak_share",
+          "gpu.memory_headroom_share", "gpu.temperature_max_celsius"}) {
       facts.missing(name, m.gpu_absent.empty() ? "no GPU was read" : m.gpu_absent);
     }
     return;
@@ -91,10 +93,10 @@ void gpu_facts(const GenerationMetrics& m, Filling& facts) {
   facts.set("gpu.present", FactValue(true));
   facts.set("gpu.name", FactValue(m.gpu_name));
   if (!m.driver_version.empty()) facts.set("env.driver", FactValue(m.driver_version));
-  facts.set("vram.total", m.gpu_memory_total_gb, kGb);
-  facts.set("vram.used_share", m.gpu_memory_utilization_percent, 0.01);
+  facts.set("gpu.memory_total_bytes", m.gpu_memory_total_gb, kGb);
+  facts.set("gpu.memory_peak_share", m.gpu_memory_utilization_percent, 0.01);
   if (m.gpu_memory_utilization_percent) {
-    facts.set("vram.headroom", FactValue(1 - *m.gpu_memory_utilization_percent / 100));
+    facts.set("gpu.memory_headroom_share", FactValue(1 - *m.gpu_memory_utilization_percent / 100));
   }
 }
 

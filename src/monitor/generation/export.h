@@ -7,7 +7,7 @@
 
 namespace genscope::monitor {
 
-// The whole file: document 000's three keys, and the history.
+// The whole file: the three keys that such files have, and the history.
 std::string export_json(const GenerationExport& all, const GenerationSummary& summary);
 
 }  // namespace genscope::monitor

@@ -10,7 +10,7 @@
 namespace genscope::monitor {
 namespace {
 
-constexpr double kGb = 1e9;  // as document 000 counts
+constexpr double kGigabyte = 1e9;  // a GB of generation monitors
 
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
@@ -55,8 +55,8 @@ void GenerationHub::fill_times(const GenerationState& s, std::int64_t end,
 
 void GenerationHub::fill_memory(const GenerationState& s, GenerationMetrics& metrics) {
   metrics.rss_peak_bytes = s.memory.rss;
-  if (s.memory.gpu_used) metrics.gpu_memory_used_gb = *s.memory.gpu_used / kGb;
-  if (s.memory.gpu_total) metrics.gpu_memory_total_gb = *s.memory.gpu_total / kGb;
+  if (s.memory.gpu_used) metrics.gpu_memory_used_gb = *s.memory.gpu_used / kGigabyte;
+  if (s.memory.gpu_total) metrics.gpu_memory_total_gb = *s.memory.gpu_total / kGigabyte;
   if (s.memory.gpu_used && s.memory.gpu_total && *s.memory.gpu_total > 0) {
     metrics.gpu_memory_utilization_percent = 100 * *s.memory.gpu_used / *s.memory.gpu_total;
   }
@@ -66,7 +66,7 @@ void GenerationHub::fill_memory(const GenerationState& s, GenerationMetrics& met
   metrics.gpu_absent = std::move(gpu.absent);
   if (!options.system_memory) return;
   if (const auto system = memory_.system()) {
-    metrics.system_memory_used_gb = system->used_bytes / kGb;
+    metrics.system_memory_used_gb = system->used_bytes / kGigabyte;
     metrics.system_memory_utilization_percent = 100 * system->used_bytes / system->total_bytes;
   }
 }

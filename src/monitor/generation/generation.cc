@@ -1,5 +1,9 @@
-// The handles: what runs in the user's loop.
+// The handles: what runs in the user's loop. They lack no memory that would harm it: what cannot be
+// kept is dropped and counted.
 #include <exception>
+#include <new>
+
+#include <genscope/internal/no_memory.h>
 
 #include "monitor/generation/hub.h"
 #include "monitor/generation/open_here.h"
@@ -122,6 +126,15 @@ GenerationMetrics Generation::end() { return finish(false, {}); }
 GenerationMetrics Generation::fail(std::string_view reason) { return finish(true, reason); }
 
 GenerationMetrics Generation::finish(bool failed, std::string_view reason) {
+  try {
+    return finish_or_throw(failed, reason);
+  } catch (const std::bad_alloc&) {
+    internal::count_lost(0, 1);
+    return {};
+  }
+}
+
+GenerationMetrics Generation::finish_or_throw(bool failed, std::string_view reason) {
   if (state_ == nullptr) return {};
   if (state_->step_open) {
     if (failed) {  // a step that broke off is no step
@@ -137,7 +150,7 @@ GenerationMetrics Generation::finish(bool failed, std::string_view reason) {
 
 ScopedGeneration::ScopedGeneration(Generation&& generation) noexcept
     : Generation(std::move(generation)), exceptions_(std::uncaught_exceptions()) {
-  if (running()) monitor::open_here().push_back({hub_->number, this, nullptr});
+  if (running()) monitor::list_here({hub_->number, this, nullptr});
 }
 
 ScopedGeneration::~ScopedGeneration() {

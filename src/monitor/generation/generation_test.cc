@@ -90,7 +90,7 @@ TEST(GenerationMonitor, AdvisesWhenTheTargetIsMissed) {
   };
   auto facts = std::make_shared<Facts>();
   facts->set("set.attn_processor", std::string("AttnProcessor2_0"));
-  facts->set("fwd.per_step", 2.0);
+  facts->set("utilisation.forwards_per_step", 2.0);
   facts->set("set.reference_tokens", 0.0);
   options.generation.facts = facts;
   GenerationMonitor monitor(options);

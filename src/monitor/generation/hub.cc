@@ -65,6 +65,7 @@ std::unique_ptr<GenerationState> GenerationHub::take_state() {
     if (!spare_.empty()) {
       std::unique_ptr<GenerationState> state = std::move(spare_.back());
       spare_.pop_back();
+      state->step_limit = options.step_history;
       return state;
     }
   }

@@ -1,4 +1,4 @@
-// Reads what export.cc writes, and what document 000's own implementation wrote: its keys are ours.
+// Reads what export.cc writes, and what older generation monitors wrote: their keys are ours.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -11,41 +11,42 @@
 namespace genscope {
 namespace {
 
-using Json = nlohmann::json;
+using ParsedJson = nlohmann::json;
 
 constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20;
 
 // One object with a memory of what was wrong with it.
-class Reader {
+class MetricsReader {
  public:
-  Reader(const Json& object, std::string where) : object_(object), where_(std::move(where)) {}
+  MetricsReader(const ParsedJson& object, std::string where)
+      : object_(object), where_(std::move(where)) {}
 
   void read(const char* key, std::optional<double>& to) {
-    if (const Json* v = given(key)) to = number(*v, key);
+    if (const ParsedJson* v = given(key)) to = number(*v, key);
   }
   void read(const char* key, double& to) {
-    if (const Json* v = given(key)) to = number(*v, key);
+    if (const ParsedJson* v = given(key)) to = number(*v, key);
   }
   void read(const char* key, std::uint64_t& to) {
-    if (const Json* v = given(key)) to = natural(*v, key);
+    if (const ParsedJson* v = given(key)) to = natural(*v, key);
   }
   void read(const char* key, std::optional<std::uint64_t>& to) {
-    if (const Json* v = given(key)) to = natural(*v, key);
+    if (const ParsedJson* v = given(key)) to = natural(*v, key);
   }
   void read(const char* key, bool& to) {
-    const Json* const v = given(key);
+    const ParsedJson* const v = given(key);
     if (v == nullptr) return;
     if (!v->is_boolean()) return complain(key, "true or false");
     to = v->get<bool>();
   }
   void read(const char* key, std::string& to) {
-    const Json* const v = given(key);
+    const ParsedJson* const v = given(key);
     if (v == nullptr) return;
     if (!v->is_string()) return complain(key, "a text");
     to = v->get<std::string>();
   }
   void read(const char* key, std::pair<std::uint64_t, std::uint64_t>& to) {
-    const Json* const v = given(key);
+    const ParsedJson* const v = given(key);
     if (v == nullptr) return;
     if (!v->is_array() || v->size() != 2) return complain(key, "two numbers");
     to = {natural((*v)[0], key), natural((*v)[1], key)};
@@ -58,28 +59,28 @@ class Reader {
   }
 
  private:
-  const Json* given(const char* key) const {
+  const ParsedJson* given(const char* key) const {
     const auto it = object_.find(key);
     return it != object_.end() && !it->is_null() ? &*it : nullptr;
   }
-  double number(const Json& v, const char* key) {
+  double number(const ParsedJson& v, const char* key) {
     if (v.is_number() && std::isfinite(v.get<double>())) return v.get<double>();
     complain(key, "a number");
     return 0;
   }
-  std::uint64_t natural(const Json& v, const char* key) {
+  std::uint64_t natural(const ParsedJson& v, const char* key) {
     if (v.is_number_unsigned()) return v.get<std::uint64_t>();
     complain(key, "a whole number, 0 or more");
     return 0;
   }
 
-  const Json& object_;
+  const ParsedJson& object_;
   std::string where_;
   std::string error_;
 };
 
-// Document 000 knows no status and stores 0 and "" for what it did not measure.
-void complete(const Reader& reader, GenerationMetrics& m) {
+// Those know no status and store 0 and "" for what it did not measure.
+void complete(const MetricsReader& reader, GenerationMetrics& m) {
   if (!reader.has("status")) {
     m.status = target_status(m.total_generation_time, m.target_generation_time);
     for (auto* value :
@@ -92,12 +93,12 @@ void complete(const Reader& reader, GenerationMetrics& m) {
   m.target_met = m.target_met && m.status == TargetStatus::met;
 }
 
-Result<GenerationMetrics> metrics_of(const Json& json, const std::string& where) {
+Result<GenerationMetrics> metrics_of(const ParsedJson& json, const std::string& where) {
   if (!json.is_object()) {
     return Error{ErrorCode::bad_data, fmt::format("{} should be an object", where)};
   }
   GenerationMetrics m;
-  Reader r(json, where);
+  MetricsReader r(json, where);
   r.read("model_load_time", m.model_load_time);
   r.read("generation_time_per_step", m.generation_time_per_step);
   r.read("total_generation_time", m.total_generation_time);
@@ -149,12 +150,12 @@ Result<GenerationMetrics> metrics_of(const Json& json, const std::string& where)
   return m;
 }
 
-Status read_into(const Json& json, GenerationExport& out) {
+Status read_into(const ParsedJson& json, GenerationExport& out) {
   if (!json.is_object() || !json.contains("current_metrics")) {
     return Error{ErrorCode::bad_data,
                  "there is no current_metrics: was it written by export_metrics_to_json?"};
   }
-  if (const Json& current = json["current_metrics"]; !current.is_null()) {
+  if (const ParsedJson& current = json["current_metrics"]; !current.is_null()) {
     auto metrics = metrics_of(current, "current_metrics");
     if (!metrics) return std::move(metrics).error();
     out.current_metrics = *std::move(metrics);
@@ -167,7 +168,7 @@ Status read_into(const Json& json, GenerationExport& out) {
     }
   }
   if (const auto steps = json.find("step_times"); steps != json.end() && steps->is_array()) {
-    for (const Json& step : *steps) {
+    for (const ParsedJson& step : *steps) {
       if (!step.is_number() || !std::isfinite(step.get<double>())) {
         return Error{ErrorCode::bad_data, "step_times should hold numbers only"};
       }
@@ -181,7 +182,7 @@ Status read_into(const Json& json, GenerationExport& out) {
 
 Result<GenerationExport> parse_generation_metrics(std::string_view json,
                                                   std::string_view file_name) {
-  const Json parsed = Json::parse(json, nullptr, false);
+  const ParsedJson parsed = ParsedJson::parse(json, nullptr, false);
   if (parsed.is_discarded()) {
     return Error{ErrorCode::bad_data, fmt::format("{}: not JSON", file_name)};
   }

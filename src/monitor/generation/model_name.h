@@ -23,7 +23,7 @@ std::string_view family_of(std::string_view architecture);
 // Forward passes a step of a known model's pipeline, unless the program says otherwise.
 std::optional<double> default_passes(std::string_view model_name);
 
-// As document 000 writes a family: "MMDiT", "UNet", "DiT"; others as they are.
+// As generation monitors write a family: "MMDiT", "UNet", "DiT"; others as they are.
 std::string family_title(std::string_view family);
 // And back: small letters.
 std::string family_key(std::string_view title);

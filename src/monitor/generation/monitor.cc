@@ -2,6 +2,7 @@
 
 #include <genscope/advise.h>
 #include <genscope/generation_monitor.h>
+#include <genscope/internal/no_memory.h>
 #include <genscope/record.h>
 
 #include "base/file.h"
@@ -19,11 +20,20 @@ GenerationMonitor::GenerationMonitor(const GenerationMonitor&) = default;
 GenerationMonitor& GenerationMonitor::operator=(const GenerationMonitor&) = default;
 
 ScopedGeneration GenerationMonitor::monitor_generation(const GenerationSettings& settings) {
-  return ScopedGeneration(Generation(hub_, hub_->start(settings, true)));
+  return ScopedGeneration(begin(settings, true));
 }
 
 Generation GenerationMonitor::start(const GenerationSettings& settings) {
-  return Generation(hub_, hub_->start(settings, false));
+  return begin(settings, false);
+}
+
+Generation GenerationMonitor::begin(const GenerationSettings& settings, bool scoped) {
+  try {
+    return Generation(hub_, hub_->start(settings, scoped));
+  } catch (const std::bad_alloc&) {
+    internal::count_lost(1, 0);
+    return {};
+  }
 }
 
 LoadScope GenerationMonitor::track_model_load(std::string_view name) {
@@ -77,9 +87,11 @@ void GenerationMonitor::log_performance_metrics(
 }
 
 void GenerationMonitor::start_timing() {
-  auto owned = std::make_unique<Generation>(start());
+  std::unique_ptr<Generation> owned(new (std::nothrow) Generation);
+  if (owned == nullptr) return internal::count_lost(1, 0);
+  *owned = start();
   Generation* const generation = owned.get();
-  monitor::open_here().push_back({hub_->number, generation, std::move(owned)});
+  monitor::list_here({hub_->number, generation, std::move(owned)});
 }
 
 std::optional<double> GenerationMonitor::end_timing() {

@@ -1,5 +1,5 @@
-// The generations that the calling thread has open, innermost last: for document 000's calls, which
-// name no generation.
+// The generations that the calling thread has open, innermost last: for calls in the way of older
+// monitors, which name no generation.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ struct OpenHere {
   std::unique_ptr<Generation> owned;  // of start_timing()
 };
 
-std::vector<OpenHere>& open_here() noexcept;
+// False without memory: then it is not listed.
+bool list_here(OpenHere open) noexcept;
 // Innermost of that monitor that runs, or null. `owned`: of start_timing() only.
 OpenHere* find_here(std::uint64_t monitor, bool owned) noexcept;
 void close_here(const Generation* generation) noexcept;

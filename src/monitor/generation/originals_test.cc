@@ -1,4 +1,4 @@
-// Document 000, call by call, and what its implementation gets wrong.
+// The calls of older generation monitors, one by one, and what those get wrong.
 #include <genscope/advise.h>
 #include <genscope/generation_monitor.h>
 #include <gmock/gmock.h>

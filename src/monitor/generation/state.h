@@ -61,11 +61,21 @@ struct GenerationState {
     if (next_step < steps.size()) {
       steps[next_step] = took;
     } else if (step_limit > 0) {
-      steps.push_back(took);
+      keep_step(took);
     }
     if (++next_step >= step_limit) next_step = 0;
     steps_done++;
     pace.add(took);
+  }
+  // Without memory the steps that there are become the ring.
+  void keep_step(std::int64_t took) noexcept {
+    try {
+      steps.push_back(took);
+    } catch (...) {
+      step_limit = steps.size();
+      next_step = 0;
+      if (step_limit > 0) steps[0] = took;
+    }
   }
   bool projectable() const noexcept {
     return num_steps > 0 && pace.known() && steps_done >= warn_from;

@@ -8,7 +8,7 @@ namespace {
 constexpr std::int64_t kWatchNs = 1'000'000;  // an error of a few parts per million
 
 // Seconds per tick of the CPU's counter; 0 if it is not to be trusted.
-double trusted_tick() noexcept {
+double trusted_tick() {
   static const double seconds = [] {
     if (!internal::kHasFastTicks || !base::cpu_ticks_trusted()) return 0.0;
     const double rate = base::measure_tick_rate(kWatchNs);
@@ -21,7 +21,7 @@ std::int64_t os_clock() noexcept { return base::monotonic_ns(); }
 
 }  // namespace
 
-Ticks::Ticks(Clock clock) noexcept : clock_(clock), seconds_per_tick_(1e-9) {
+Ticks::Ticks(Clock clock) : clock_(clock), seconds_per_tick_(1e-9) {
   if (clock_ != nullptr) return;
   if (const double tick = trusted_tick(); tick > 0) {
     seconds_per_tick_ = tick;

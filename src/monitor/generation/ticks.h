@@ -12,8 +12,8 @@ using Clock = std::int64_t (*)() noexcept;
 
 class Ticks {
  public:
-  // `clock` as in the options: null chooses.
-  explicit Ticks(Clock clock) noexcept;
+  // `clock` as in the options: null chooses. Throws std::bad_alloc.
+  explicit Ticks(Clock clock);
 
   std::int64_t now() const noexcept {
     return clock_ == nullptr ? static_cast<std::int64_t>(internal::fast_ticks()) : clock_();

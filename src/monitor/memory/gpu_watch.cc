@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <type_traits>
 
 namespace genscope::monitor {
 namespace {
@@ -10,10 +11,11 @@ struct OpenWatches {
   std::mutex mutex;
   GpuWatch* first = nullptr;
 };
-// Never freed: see default_memory_reader().
-OpenWatches& open_watches() {
-  static auto* const watches = new OpenWatches;
-  return *watches;
+// Never destroyed: see default_memory_reader().
+static_assert(std::is_trivially_destructible_v<OpenWatches>);
+OpenWatches& open_watches() noexcept {
+  static constinit OpenWatches watches;
+  return watches;
 }
 
 std::optional<std::uint64_t> most(const GpuMemory& memory) {

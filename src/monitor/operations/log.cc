@@ -1,6 +1,7 @@
 #include "monitor/operations/log.h"
 
 #include <algorithm>
+#include <new>
 
 #include "base/text.h"
 
@@ -74,11 +75,17 @@ std::uint32_t OperationLog::intern(std::string_view operation) {
   operation = base::cut_utf8(operation, kMaxNameBytes);
   if (const auto found = numbers_.find(operation); found != numbers_.end()) return found->second;
   if (names_.size() >= kMaxOperations && operation != kOther) return intern(kOther);
-  const auto number = static_cast<std::uint32_t>(names_.size());
-  numbers_.emplace(operation, number);
-  names_.emplace_back(operation);
-  sums_.push_back(std::make_unique<OperationSums>());
-  return number;
+  const std::size_t number = names_.size();
+  try {
+    names_.emplace_back(operation);
+    sums_.push_back(std::make_unique<OperationSums>());
+    numbers_.emplace(operation, static_cast<std::uint32_t>(number));
+  } catch (...) {
+    names_.resize(number);
+    sums_.resize(number);
+    throw;
+  }
+  return static_cast<std::uint32_t>(number);
 }
 
 // Shares the last reading if it is fresh and came after that one.
@@ -92,21 +99,22 @@ std::optional<std::uint64_t> OperationLog::cpu_bytes(std::int64_t now_ns,
   return cpu_read_;
 }
 
-OperationLog::Frame& OperationLog::push() {
+OperationLog::Frame& OperationLog::push(std::string_view operation) {
   if (depth_ == frames_.size()) frames_.push_back(std::make_unique<Frame>());
+  const std::uint32_t interned = intern(operation);
   Frame& frame = *frames_[depth_++];
   frame.number = ++frames_made_;
+  frame.operation = interned;
   frame.own_ns = frame.children_ns = 0;
   frame.cpu_begin.reset();
   return frame;
 }
 
-std::uint64_t OperationLog::begin(std::string_view operation, bool aggregate) noexcept {
+std::uint64_t OperationLog::begin(std::string_view operation, bool aggregate) {
   const std::int64_t entered = context_->clock();
   const std::lock_guard lock(mutex_);
-  Frame& frame = push();
+  Frame& frame = push(operation);
   frame.entered_ns = entered;
-  frame.operation = intern(operation);
   frame.aggregate = aggregate;
   if (MemoryReader* const memory = context_->memory.get(); memory != nullptr) {
     frame.cpu_begin = cpu_bytes(entered, 0);
@@ -158,7 +166,11 @@ void OperationLog::keep(const Frame& frame, const Call& call, bool inside_same) 
   bool aggregate = frame.aggregate;
   if (!aggregate) {
     aggregate = context_->records.fetch_add(1, std::memory_order_relaxed) >= context_->max_records;
-    if (!aggregate) records_.push_back({frame.operation, call});
+    try {
+      if (!aggregate) records_.push_back({frame.operation, call});
+    } catch (const std::bad_alloc&) {
+      aggregate = true;  // as beyond max_records
+    }
   }
   sums_[frame.operation]->add(call, inside_same, aggregate);
 }

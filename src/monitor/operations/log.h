@@ -99,8 +99,8 @@ class OperationLog {
 
   explicit OperationLog(std::shared_ptr<LogContext> context) : context_(std::move(context)) {}
 
-  // A number for end(), never 0.
-  std::uint64_t begin(std::string_view operation, bool aggregate) noexcept;
+  // A number for end(), never 0. Throws std::bad_alloc.
+  std::uint64_t begin(std::string_view operation, bool aggregate);
   void end(std::uint64_t frame, bool failed) noexcept;
   bool idle() const noexcept;  // no operation is in progress
   void clear() noexcept;
@@ -131,7 +131,7 @@ class OperationLog {
 
   std::uint32_t intern(std::string_view operation);
   std::optional<std::uint64_t> cpu_bytes(std::int64_t now_ns, std::uint64_t after) noexcept;
-  Frame& push();
+  Frame& push(std::string_view operation);
   void keep(const Frame& frame, const Call& call, bool inside_same) noexcept;
   void tell_recorder(const Frame& frame, const Call& call) const noexcept;
 

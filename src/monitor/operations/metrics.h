@@ -17,7 +17,7 @@ namespace genscope::monitor {
 inline double seconds(std::int64_t ns) noexcept { return static_cast<double>(ns) / 1e9; }
 inline double seconds(std::optional<double> ns) noexcept { return ns.value_or(0) / 1e9; }
 
-// Bytes as document 004's MB.
+// Bytes as MB of 1024 * 1024, as training monitors print them.
 template <class Bytes>
 std::optional<double> megabytes(const std::optional<Bytes>& bytes) noexcept {
   if (!bytes) return std::nullopt;

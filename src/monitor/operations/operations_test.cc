@@ -1,4 +1,5 @@
-// The operation tracker: document 004's output letter by letter, its known faults, threads, limits.
+// The operation tracker: the output of older monitors letter by letter, their known faults,
+// threads, limits.
 #include <genscope/performance_monitor.h>
 
 #include <dlfcn.h>

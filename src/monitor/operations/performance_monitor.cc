@@ -1,8 +1,10 @@
+#include <genscope/internal/no_memory.h>
 #include <genscope/performance_monitor.h>
 
 #include <algorithm>
 #include <exception>
 #include <map>
+#include <new>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -52,9 +54,13 @@ PerformanceMonitor::~PerformanceMonitor() = default;
 Operation PerformanceMonitor::track(std::string_view operation, bool aggregate) {
   Operation op;
   if (!impl_->options.enabled) return op;
-  op.log_ = impl_->logs.mine();
-  op.exceptions_ = std::uncaught_exceptions();
-  op.frame_ = op.log_->begin(operation, aggregate);
+  try {
+    op.log_ = impl_->logs.mine();
+    op.exceptions_ = std::uncaught_exceptions();
+    op.frame_ = op.log_->begin(operation, aggregate);
+  } catch (const std::bad_alloc&) {
+    internal::count_lost(1, 0);
+  }
   return op;
 }
 

@@ -1,4 +1,4 @@
-// What the tables of document 004 have in common.
+// What the tables of training monitors have in common.
 #pragma once
 
 #include <cstddef>

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
+
+#include "base/thread_owned.h"
 
 namespace genscope::monitor {
 namespace {
@@ -12,7 +15,9 @@ struct Entry {
   std::uint64_t serial;
   std::shared_ptr<OperationLog> log;
 };
-thread_local std::vector<Entry> t_entries;
+struct Entries {
+  std::vector<Entry> all;
+};
 
 // Held by this list alone: its monitor is gone.
 bool orphaned(const Entry& entry) { return entry.log.use_count() == 1; }
@@ -23,12 +28,15 @@ ThreadLogs::ThreadLogs(std::shared_ptr<LogContext> context)
     : serial_(g_serial.fetch_add(1) + 1), context_(std::move(context)) {}
 
 const std::shared_ptr<OperationLog>& ThreadLogs::mine() {
-  for (const Entry& entry : t_entries) {
+  Entries* const of_thread = base::ThreadOwned<Entries>::get();
+  if (of_thread == nullptr) throw std::bad_alloc();
+  std::vector<Entry>& entries = of_thread->all;
+  for (const Entry& entry : entries) {
     if (entry.serial == serial_) return entry.log;
   }
-  std::erase_if(t_entries, orphaned);
-  t_entries.push_back({serial_, adopt_or_make()});
-  return t_entries.back().log;
+  std::erase_if(entries, orphaned);
+  entries.push_back({serial_, adopt_or_make()});
+  return entries.back().log;
 }
 
 std::shared_ptr<OperationLog> ThreadLogs::adopt_or_make() {

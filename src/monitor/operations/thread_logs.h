@@ -18,7 +18,7 @@ class ThreadLogs {
  public:
   explicit ThreadLogs(std::shared_ptr<LogContext> context);
 
-  // Of the calling thread.
+  // Of the calling thread. Throws std::bad_alloc.
   const std::shared_ptr<OperationLog>& mine();
   // All of them.
   std::vector<std::shared_ptr<OperationLog>> all() const;

@@ -1,4 +1,7 @@
+#include <genscope/internal/no_memory.h>
 #include <genscope/performance_monitor.h>
+
+#include <new>
 
 #include "monitor/operations/summary.h"
 #include "monitor/print.h"
@@ -27,11 +30,18 @@ std::optional<OperationMetrics> TrackedOperation::end() noexcept {
   if (impl_ == nullptr) return std::nullopt;
   if (impl_->metrics) return impl_->metrics;
   impl_->running.end();
-  impl_->metrics = impl_->monitor.get_metrics().front();
-  if (impl_->options.print_result) {
-    monitor::print(impl_->options.out, monitor::one_shot(*impl_->metrics));
+  try {
+    const std::vector<OperationMetrics> metrics = impl_->monitor.get_metrics();
+    if (metrics.empty()) return std::nullopt;  // there was no memory to track it
+    impl_->metrics = metrics.front();
+    if (impl_->options.print_result) {
+      monitor::print(impl_->options.out, monitor::one_shot(*impl_->metrics));
+    }
+    return impl_->metrics;
+  } catch (const std::bad_alloc&) {
+    internal::count_lost(0, 1);
+    return std::nullopt;
   }
-  return impl_->metrics;
 }
 
 TrackedOperation track_performance(std::string_view operation, TrackOptions options) {

@@ -1,6 +1,9 @@
 #include "monitor/request/hub.h"
 
 #include <algorithm>
+#include <new>
+
+#include <genscope/internal/no_memory.h>
 
 namespace genscope::monitor {
 namespace {
@@ -58,7 +61,7 @@ bool RequestHub::due(std::int64_t now) noexcept {
   return true;
 }
 
-RequestRecord RequestHub::end(std::unique_ptr<RequestState> state) {
+RequestRecord RequestHub::end(std::unique_ptr<RequestState> state) noexcept {
   const std::int64_t now = ticks.now();
   RequestRecord record = std::move(state->record);
   record.total_seconds = ticks.seconds(now - state->begin);
@@ -76,20 +79,26 @@ RequestRecord RequestHub::end(std::unique_ptr<RequestState> state) {
     finished_++;
     in_flight_--;
     if (state->waiting) waiting_--;
-    if (failed) {
-      failed_++;
-      count_error(record.error_class);
-    }
+    if (failed) failed_++;
     if (!record.client_error) {
       judged_++;
       if (!failed && record.total_seconds <= options.slo_seconds) in_time_++;
     }
     rates_.add(static_cast<std::int64_t>(age(now)));
-    window_.push(record);
+    keep(record);
     publish_now = due(now);
   }
-  if (publish_now && recorder_stats().active) publish(stats());
+  if (publish_now && recorder_stats().active) publish();
   return record;
+}
+
+void RequestHub::keep(const RequestRecord& record) noexcept {
+  try {
+    if (!record.error_class.empty()) count_error(record.error_class);
+    window_.push(record);
+  } catch (const std::bad_alloc&) {
+    internal::count_lost(0, 1);
+  }
 }
 
 std::vector<RequestRecord> RequestHub::recent() const {
@@ -109,9 +118,13 @@ std::optional<double> RequestHub::mean_seconds() const {
   return count == 0 ? std::nullopt : std::optional(sum / static_cast<double>(count));
 }
 
-void RequestHub::publish(const RequestStats& stats) const noexcept {
-  for (const auto& [metric, value] : metric_values(stats)) {
-    counter(options.name + "/" + std::string(metric), value);
+void RequestHub::publish() const noexcept {
+  try {
+    for (const auto& [metric, value] : metric_values(stats())) {
+      counter(options.name + "/" + std::string(metric), value);
+    }
+  } catch (const std::bad_alloc&) {
+    internal::count_lost(0, 1);
   }
 }
 

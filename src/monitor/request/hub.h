@@ -31,7 +31,7 @@ class RequestHub {
   std::unique_ptr<RequestState> begin(std::string_view route, bool waits);
   void started(RequestState& state) noexcept;
   // Keeps and returns its record; now and then writes the counters.
-  RequestRecord end(std::unique_ptr<RequestState> state);
+  RequestRecord end(std::unique_ptr<RequestState> state) noexcept;
 
   RequestStats stats() const;
   std::vector<RequestRecord> recent() const;
@@ -43,7 +43,9 @@ class RequestHub {
 
  private:
   // Names of the counters, "<name>/<metric>".
-  void publish(const RequestStats& stats) const noexcept;
+  void publish() const noexcept;
+  // In the window, and under its error; dropped without memory.
+  void keep(const RequestRecord& record) noexcept;
   void count_error(const std::string& error_class);
   double age(std::int64_t now) const noexcept { return ticks.seconds(now - made_); }
   bool due(std::int64_t now) noexcept;

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <new>
 
+#include <genscope/internal/no_memory.h>
 #include <genscope/request_monitor.h>
 #include <genscope/sample.h>
 
@@ -83,7 +85,13 @@ RequestRecord ServedRequest::finish(int http_status) {
 }
 
 RequestRecord ServedRequest::fail(std::string_view error_class) {
-  return end(std::nullopt, std::string(error_class.empty() ? "error" : error_class));
+  std::string error = "error";
+  try {
+    if (!error_class.empty()) error = error_class;
+  } catch (const std::bad_alloc&) {
+    internal::count_lost(0, 1);
+  }
+  return end(std::nullopt, std::move(error));
 }
 
 RequestRecord ServedRequest::end(std::optional<int> http_status, std::string error_class) {
@@ -112,11 +120,16 @@ RequestMonitor::~RequestMonitor() = default;
 RequestMonitor::RequestMonitor(const RequestMonitor&) = default;
 RequestMonitor& RequestMonitor::operator=(const RequestMonitor&) = default;
 
-ServedRequest RequestMonitor::begin(std::string_view route) {
-  return ServedRequest(hub_, hub_->begin(route, false));
-}
-ServedRequest RequestMonitor::enqueue(std::string_view route) {
-  return ServedRequest(hub_, hub_->begin(route, true));
+ServedRequest RequestMonitor::begin(std::string_view route) { return open(route, false); }
+ServedRequest RequestMonitor::enqueue(std::string_view route) { return open(route, true); }
+
+ServedRequest RequestMonitor::open(std::string_view route, bool waits) {
+  try {
+    return ServedRequest(hub_, hub_->begin(route, waits));
+  } catch (const std::bad_alloc&) {
+    internal::count_lost(1, 0);
+    return {};
+  }
 }
 
 RequestStats RequestMonitor::stats() const { return hub_->stats(); }

@@ -190,7 +190,7 @@ Status Recommendation::with_model() {
   return Done{};
 }
 
-// What documents 000 and 001 and many pages advise, and what has become of it.
+// What many pages advise, and what has become of it.
 void Recommendation::void_advice() {
   warn("enable_attention_slicing() to save memory",
        "With SDPA no score matrix is stored, so slices save nothing and cost serious time.",

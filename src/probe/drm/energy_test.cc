@@ -3,12 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "probe/test_board.h"
+#include "testing/units.h"
 #include "trace/metrics.h"
 
 namespace genscope::probe::drm {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
+using testing::kSecond;
 
 struct Rig {
   Rig() {

@@ -17,7 +17,7 @@ namespace genscope::probe {
 namespace {
 
 constexpr std::size_t kMaxMountinfo = 1 << 22;
-constexpr std::size_t kBufferBytes = 1 << 14;
+constexpr std::size_t kCgroupBytes = 1 << 14;
 
 // A file that comes in many pieces, each as long as the kernel likes.
 int read_whole(base::Files& files, const std::string& path, std::string& text) {
@@ -84,7 +84,7 @@ CgroupProbe::CgroupProbe(const ProbeOptions& options, base::Files& files)
 }
 
 ProbeState CgroupProbe::open(Board& board) {
-  buffer_.resize(kBufferBytes);
+  buffer_.resize(kCgroupBytes);
   std::string_view text;
   if (const int error = cgroup_.read(buffer_, text); error != 0) {
     const bool denied = error == EACCES || error == EPERM;

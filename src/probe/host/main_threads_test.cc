@@ -11,7 +11,7 @@
 namespace genscope::probe {
 namespace {
 
-constexpr double kTick = 10'000'000;  // ns
+constexpr double kThreadTick = 10'000'000;  // ns
 
 class MainThreadTest : public ::testing::Test {
  protected:
@@ -39,21 +39,21 @@ class MainThreadTest : public ::testing::Test {
 TEST_F(MainThreadTest, IsApartFromTheOtherThreads) {
   put({.pid = 10, .user = 100, .threads = 5, .main_user = 30});
   open();
-  EXPECT_EQ(sampled().value, 30 * kTick);
+  EXPECT_EQ(sampled().value, 30 * kThreadTick);
   put({.pid = 10, .user = 400, .threads = 5, .main_user = 130});
-  EXPECT_EQ(sampled().value, 130 * kTick);
+  EXPECT_EQ(sampled().value, 130 * kThreadTick);
 }
 
 TEST_F(MainThreadTest, OfALauncherAndItsProgramIsTheProgramsAndStaysWhenItEnds) {
   put({.pid = 10, .user = 3, .main_user = 3, .children = {11}});
   put({.pid = 11, .parent = 10, .user = 200, .threads = 9, .main_user = 90});
   open();
-  EXPECT_EQ(sampled().value, 90 * kTick);
+  EXPECT_EQ(sampled().value, 90 * kThreadTick);
   put({.pid = 11, .parent = 10, .user = 400, .threads = 9, .main_user = 190});
-  EXPECT_EQ(sampled().value, 190 * kTick);
+  EXPECT_EQ(sampled().value, 190 * kThreadTick);
   probe::remove(dir_.path(), 11);
   put({.pid = 10, .user = 3, .reaped_user = 400, .main_user = 3});
-  EXPECT_EQ(sampled().value, 190 * kTick) << "a counter does not go back";
+  EXPECT_EQ(sampled().value, 190 * kThreadTick) << "a counter does not go back";
 }
 
 TEST_F(MainThreadTest, WhoCannotHaveOvertakenIsNotRead) {
@@ -61,12 +61,12 @@ TEST_F(MainThreadTest, WhoCannotHaveOvertakenIsNotRead) {
   put({.pid = 11, .parent = 10, .user = 20, .main_user = 20});
   put({.pid = 12, .parent = 10});
   open();
-  EXPECT_EQ(sampled().value, 50 * kTick);
+  EXPECT_EQ(sampled().value, 50 * kThreadTick);
   EXPECT_GT(reads("/task/10/stat"), 0);
   EXPECT_EQ(reads("/task/11/stat"), 0);
   EXPECT_EQ(reads("/task/12/stat"), 0);
   const int before = reads("/task/10/stat");
-  EXPECT_EQ(sampled().value, 50 * kTick);
+  EXPECT_EQ(sampled().value, 50 * kThreadTick);
   EXPECT_EQ(reads("/task/10/stat"), before) << "nobody used a tick";
 }
 
@@ -80,7 +80,7 @@ TEST_F(MainThreadTest, WhatMayNotBeReadOrIsNonsenseSaysSo) {
   EXPECT_EQ(sampled().status, SampleStatus::error);
   plan_.clear();
   put({.pid = 10, .user = 50, .main_user = 5000});
-  EXPECT_EQ(sampled().value, 50 * kTick) << "a thread cannot use more than its process";
+  EXPECT_EQ(sampled().value, 50 * kThreadTick) << "a thread cannot use more than its process";
 }
 
 // The test's own threads: what another one uses is the process's and not the main thread's.
@@ -101,8 +101,8 @@ TEST(MainThread, OfThisProcessIsTheClockOfItsMainThread) {
   probe->sample(Tier::normal, 1, board);
   const Reading main = board.get("tree", "main_thread_cpu_ns");
   ASSERT_EQ(main.status, SampleStatus::ok);
-  EXPECT_GE(main.value, before - 3 * kTick) << "whole ticks, user and system each";
-  EXPECT_LE(main.value, used_ns(CLOCK_THREAD_CPUTIME_ID) + 3 * kTick);
+  EXPECT_GE(main.value, before - 3 * kThreadTick) << "whole ticks, user and system each";
+  EXPECT_LE(main.value, used_ns(CLOCK_THREAD_CPUTIME_ID) + 3 * kThreadTick);
   EXPECT_GE(board.get("tree", "cpu_ns").value, main.value + 1e8);
 }
 

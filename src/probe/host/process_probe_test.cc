@@ -9,7 +9,7 @@
 namespace genscope::probe {
 namespace {
 
-constexpr double kTick = 10'000'000;  // ns
+constexpr double kProcessTick = 10'000'000;  // ns
 const double kPage = static_cast<double>(::sysconf(_SC_PAGESIZE));
 
 class ProcessProbeTest : public ::testing::Test {
@@ -69,7 +69,7 @@ TEST_F(ProcessProbeTest, AddsUpTheTree) {
   put({.pid = 13, .parent = 1, .user = 100});  // a stranger
   ASSERT_EQ(open().kind, ProbeState::Kind::works);
   sample(Tier::fast);
-  EXPECT_EQ(value("cpu_ns"), 15 * kTick);
+  EXPECT_EQ(value("cpu_ns"), 15 * kProcessTick);
   EXPECT_EQ(value("rss_bytes"), 155 * kPage);
   EXPECT_EQ(value("rss_file_bytes"), 45 * kPage);
   EXPECT_EQ(value("rss_anon_bytes"), 110 * kPage);
@@ -93,7 +93,7 @@ TEST_F(ProcessProbeTest, WatchesOneProcessWithoutItsChildren) {
   put({.pid = 11, .parent = 10, .user = 4});
   open();
   sample(Tier::normal);
-  EXPECT_EQ(value("cpu_ns"), 5 * kTick);
+  EXPECT_EQ(value("cpu_ns"), 5 * kProcessTick);
   EXPECT_EQ(value("processes"), 1);
 }
 
@@ -101,12 +101,12 @@ TEST_F(ProcessProbeTest, CountsAChildOnceWhenItsParentReapsIt) {
   put({.pid = 10, .user = 1, .children = {11}});
   put({.pid = 11, .parent = 10, .user = 50, .minor = 9, .read_bytes = 1000});
   open();
-  EXPECT_EQ((sample(Tier::fast), value("cpu_ns")), 51 * kTick);
+  EXPECT_EQ((sample(Tier::fast), value("cpu_ns")), 51 * kProcessTick);
   vanish(11);
   put({.pid = 10, .user = 1, .reaped_user = 52, .reaped_minor = 9, .read_bytes = 1000});
-  EXPECT_EQ((sample(Tier::fast), value("cpu_ns")), 53 * kTick);
+  EXPECT_EQ((sample(Tier::fast), value("cpu_ns")), 53 * kProcessTick);
   sample(Tier::normal);
-  EXPECT_EQ(value("cpu_ns"), 53 * kTick);
+  EXPECT_EQ(value("cpu_ns"), 53 * kProcessTick);
   EXPECT_EQ(value("minor_faults"), 9);
   EXPECT_EQ(value("io_read_bytes"), 1000) << "the kernel adds it to the parent's own";
   EXPECT_EQ(events("process_ended"), 1);
@@ -122,10 +122,10 @@ TEST_F(ProcessProbeTest, KeepsWhatNobodyOfTheTreeReaped) {
   put({.pid = 10, .user = 1, .reaped_user = 50, .reaped_minor = 9});
   put({.pid = 12, .parent = 1, .user = 40});
   sample(Tier::fast);
-  EXPECT_EQ(value("cpu_ns"), 91 * kTick);
+  EXPECT_EQ(value("cpu_ns"), 91 * kProcessTick);
   vanish(12);
   sample(Tier::normal);
-  EXPECT_EQ(value("cpu_ns"), 91 * kTick);
+  EXPECT_EQ(value("cpu_ns"), 91 * kProcessTick);
   EXPECT_EQ(value("minor_faults"), 9);
 }
 
@@ -137,9 +137,9 @@ TEST_F(ProcessProbeTest, KeepsChildrenOfAParentThatIgnoresThem) {
   vanish(11);
   vanish(12);
   sample(Tier::fast);
-  EXPECT_EQ(value("cpu_ns"), 71 * kTick);
+  EXPECT_EQ(value("cpu_ns"), 71 * kProcessTick);
   sample(Tier::normal);
-  EXPECT_EQ(value("cpu_ns"), 71 * kTick);
+  EXPECT_EQ(value("cpu_ns"), 71 * kProcessTick);
 }
 
 TEST_F(ProcessProbeTest, ResolvesAWholeBranchThatEndsAtOnce) {
@@ -151,7 +151,7 @@ TEST_F(ProcessProbeTest, ResolvesAWholeBranchThatEndsAtOnce) {
   for (const std::uint32_t pid : {11u, 12u, 13u}) vanish(pid);
   put({.pid = 10, .user = 1, .reaped_user = 100});
   sample(Tier::normal);
-  EXPECT_EQ(value("cpu_ns"), 101 * kTick);
+  EXPECT_EQ(value("cpu_ns"), 101 * kProcessTick);
   EXPECT_EQ(value("processes"), 1);
 }
 
@@ -170,7 +170,7 @@ TEST_F(ProcessProbeTest, RoundingOfManyChildrenDoesNotAddUp) {
     put({.pid = 10, .reaped_user = reaped});
     sample(Tier::fast);
   }
-  EXPECT_NEAR(value("cpu_ns"), 120 * kTick, 2 * kTick);
+  EXPECT_NEAR(value("cpu_ns"), 120 * kProcessTick, 2 * kProcessTick);
   EXPECT_EQ(events("process_started"), 30);
 }
 
@@ -182,7 +182,7 @@ TEST_F(ProcessProbeTest, TellsAReusedPidByItsStart) {
   put({.pid = 11, .parent = 10, .name = "new", .user = 2, .start = 2000});
   sample(Tier::normal);
   sample(Tier::normal);
-  EXPECT_EQ(value("cpu_ns"), 53 * kTick);
+  EXPECT_EQ(value("cpu_ns"), 53 * kProcessTick);
   EXPECT_EQ(events("process_ended"), 1);
   EXPECT_EQ(events("process_started"), 1);
   ASSERT_EQ(board_.processes[0].size(), 2u);
@@ -202,7 +202,7 @@ TEST_F(ProcessProbeTest, AZombieHasNoMemoryAndItsLastWordOnCpu) {
        .resident = 0,
        .shared = 0});
   sample(Tier::normal);
-  EXPECT_EQ(value("cpu_ns"), 13 * kTick);
+  EXPECT_EQ(value("cpu_ns"), 13 * kProcessTick);
   EXPECT_EQ(value("rss_bytes"), 100 * kPage);
   EXPECT_EQ(value("processes"), 1);
   EXPECT_EQ(board_.processes[0][1].rss_bytes.status, SampleStatus::lost);
@@ -210,7 +210,7 @@ TEST_F(ProcessProbeTest, AZombieHasNoMemoryAndItsLastWordOnCpu) {
   put({.pid = 10, .state = 'Z', .user = 2, .pages = 0, .resident = 0, .shared = 0});
   sample(Tier::fast);
   EXPECT_EQ(get("rss_bytes").status, SampleStatus::lost);
-  EXPECT_EQ(value("cpu_ns"), 14 * kTick);
+  EXPECT_EQ(value("cpu_ns"), 14 * kProcessTick);
 }
 
 TEST_F(ProcessProbeTest, KeepsTheTotalWhenAllHaveEnded) {
@@ -218,7 +218,7 @@ TEST_F(ProcessProbeTest, KeepsTheTotalWhenAllHaveEnded) {
   open();
   vanish(10);
   for (const Tier tier : {Tier::fast, Tier::normal, Tier::slow, Tier::on_demand}) sample(tier);
-  EXPECT_EQ(value("cpu_ns"), 5 * kTick);
+  EXPECT_EQ(value("cpu_ns"), 5 * kProcessTick);
   EXPECT_EQ(value("minor_faults"), 3);
   for (const char* const metric :
        {"rss_bytes", "threads", "processes", "swap_bytes", "pss_bytes"}) {
@@ -263,7 +263,7 @@ TEST_F(ProcessProbeTest, SaysWhatMayNotBeRead) {
   EXPECT_EQ(get("pss_bytes").status, SampleStatus::not_permitted);
   EXPECT_EQ(get("rss_bytes").status, SampleStatus::error);
   EXPECT_EQ(value("swap_bytes"), 12 * 1024);
-  EXPECT_EQ(value("cpu_ns"), 5 * kTick);
+  EXPECT_EQ(value("cpu_ns"), 5 * kProcessTick);
   plan_.clear();
   sample(Tier::on_demand);
   sample(Tier::normal);
@@ -276,7 +276,7 @@ TEST_F(ProcessProbeTest, CpuTimeNeverGoesBack) {
   open();
   put({.pid = 10, .user = 40, .reaped_user = 10, .minor = 2});
   sample(Tier::normal);
-  EXPECT_EQ(value("cpu_ns"), 70 * kTick);
+  EXPECT_EQ(value("cpu_ns"), 70 * kProcessTick);
   EXPECT_EQ(value("minor_faults"), 5);
 }
 
@@ -290,7 +290,7 @@ TEST_F(ProcessProbeTest, SurvivesGarbage) {
       plan_.clear();
       plan_.add(file, {.replace = true, .content = text});
       for (const Tier tier : {Tier::fast, Tier::normal, Tier::slow, Tier::on_demand}) sample(tier);
-      EXPECT_EQ(value("cpu_ns"), 5 * kTick);
+      EXPECT_EQ(value("cpu_ns"), 5 * kProcessTick);
     }
   }
 }

@@ -74,7 +74,7 @@ int ProcessTree::adopt(std::uint32_t pid, TreeListener* listener) noexcept {
   member.pid = pid;
   if (options_.live && kept_ < options_.kept_files) {
     const int fd = files_.files().open(files_.path(pid, "statm"));
-    if (fd >= 0) member.statm.reset(fd);
+    if (fd >= 0) member.statm = base::GuestFd(fd);
   }
   char buffer[1024];
   std::string_view text;
@@ -250,8 +250,11 @@ bool ProcessTree::check(TreeMember& member) noexcept {
   char buffer[256];
   std::string_view text;
   const char* const path = files_.path(member.pid, "statm");
-  const int error = member.statm.valid() ? files_.read_fd(member.statm.get(), path, buffer, text)
-                                         : files_.read_path(path, buffer, text);
+  const bool kept = member.statm.valid();
+  const int statm = member.statm.get();
+  if (kept && statm < 0) --kept_;
+  const int error =
+      statm >= 0 ? files_.read_fd(statm, path, buffer, text) : files_.read_path(path, buffer, text);
   if (is_gone(error)) return false;
   member.own[kCpuNs] = std::max(member.own[kCpuNs], cpu_ns);
   ProcessMemory memory;

@@ -39,7 +39,7 @@ struct TreeMember {
   char name[32] = {};
   clockid_t clock = 0;  // of its CPU time
   bool has_clock = false;
-  base::UniqueFd statm;
+  base::GuestFd statm;
   bool zombie = false;
   bool gone = false;  // another process has its pid now
   bool stale = true;  // its stat file is to be read

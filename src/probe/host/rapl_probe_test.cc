@@ -3,11 +3,12 @@
 #include "probe/test_board.h"
 #include "testing/fault_plan.h"
 #include "testing/temp_dir.h"
+#include "testing/units.h"
 
 namespace genscope::probe {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
+using testing::kSecond;
 
 class RaplProbeTest : public ::testing::Test {
  protected:

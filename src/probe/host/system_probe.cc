@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMaxDisks = 512;
 constexpr std::size_t kMaxInterfaces = 2048;
-constexpr std::size_t kBufferBytes = 256 << 10;
+constexpr std::size_t kStatBytes = 256 << 10;
 
 class SystemProbe final : public Probe {
  public:
@@ -89,7 +89,7 @@ std::string SystemProbe::cpu_model() {
 }
 
 ProbeState SystemProbe::open(Board& board) {
-  buffer_.resize(kBufferBytes);
+  buffer_.resize(kStatBytes);
   path_.reserve(sys_.size() + 64);
   std::string_view text;
   const int error = stat_.read(buffer_, text);

@@ -8,7 +8,6 @@ namespace {
 
 using Condition = Device::Condition;
 
-constexpr const char* kAsleep = "the GPU is suspended, and reading would wake it";
 constexpr const char* kRemoved = "the MIG instance was removed";
 constexpr const char* kRenamed = "the driver gives it now: it is shown under its UUID";
 constexpr const char* kLost = "the driver does not find the GPU any more";

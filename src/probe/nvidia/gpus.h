@@ -13,6 +13,8 @@
 
 namespace genscope::probe::nvml {
 
+inline constexpr const char* kAsleep = "the GPU is suspended, and reading would wake it";
+
 class Gpus {
  public:
   explicit Gpus(const Shared& shared) : shared_(shared) {}

@@ -19,7 +19,6 @@ constexpr std::int64_t kFirstBackOffNs = 30 * kSecond;
 constexpr std::int64_t kLastBackOffNs = 600 * kSecond;
 constexpr std::int64_t kInstanceLookNs = 5 * kSecond;
 constexpr std::int64_t kPauseNs = 2 * kSecond;  // longest wait for the helper's call in flight
-constexpr const char* kAsleep = "the GPU is suspended, and reading would wake it";
 constexpr const char* kBroken = "the NVIDIA library keeps losing its state: it is left alone";
 
 std::uint32_t read_pid_max(const ProbeOptions& options, base::Files& files) {

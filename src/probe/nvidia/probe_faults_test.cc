@@ -9,10 +9,6 @@
 namespace genscope::probe::nvml {
 namespace {
 
-SampleStatus status(const TestRig& rig, std::string_view metric, int gpu = 0) {
-  return rig.board.get(gpu_id(gpu), metric).status;
-}
-
 TEST(NvmlLoss, LosesOneDeviceFindsItAgainAndLeavesTheOthersAlone) {
   TestRig rig(healthy(2,
                       "1 all! 0:0 5:15 20:0\n1 epoch 0:0 20:1\n1 field.83 0:5000000 20:1000\n"

@@ -7,11 +7,7 @@
 namespace genscope::probe::nvml {
 namespace {
 
-using Kind = ProbeState::Kind;
-
-SampleStatus status(const TestRig& rig, std::string_view metric, int gpu = 0) {
-  return rig.board.get(gpu_id(gpu), metric).status;
-}
+using StateKind = ProbeState::Kind;
 
 TEST(NvmlState, NoLibraryIsAbsent) {
   ProbeOptions options;
@@ -19,7 +15,7 @@ TEST(NvmlState, NoLibraryIsAbsent) {
   TestBoard board;
   const auto probe = make_nvml_probe(options, base::Files::system());
   const ProbeState state = probe->open(board);
-  EXPECT_EQ(state.kind, Kind::absent);
+  EXPECT_EQ(state.kind, StateKind::absent);
   EXPECT_NE(state.reason.find("/nowhere/libnvidia-ml.so.1"), std::string::npos) << state.reason;
   EXPECT_FALSE(state.remedy.empty());
   for (int i = 1; i < 100; ++i) probe->sample(Tier::normal, i * kSecond, board);
@@ -32,27 +28,27 @@ TEST(NvmlState, AFileThatIsNoLibraryIsBroken) {
   rig.write("libnvidia-ml.so.1", "not an ELF file");
   rig.options.nvml_library =
       std::filesystem::path(rig.options.sys_root).parent_path() / "libnvidia-ml.so.1";
-  EXPECT_EQ(rig.open().kind, Kind::broken);
+  EXPECT_EQ(rig.open().kind, StateKind::broken);
 }
 
 TEST(NvmlState, ALibraryWithoutTheNecessaryIsBroken) {
   TestRig rig(healthy(1));
   rig.options.nvml_library = "libm.so.6";
   const ProbeState state = rig.open();
-  EXPECT_EQ(state.kind, Kind::broken);
+  EXPECT_EQ(state.kind, StateKind::broken);
   EXPECT_NE(state.reason.find("nvmlInit_v2"), std::string::npos) << state.reason;
 }
 
 TEST(NvmlState, TellsAbsentBrokenAndDenied) {
   const struct {
     int code;
-    Kind kind;
+    StateKind kind;
     const char* word;
-  } cases[] = {{9, Kind::absent, "not loaded"},
-               {12, Kind::absent, "not found"},
-               {18, Kind::broken, "upgraded"},
-               {4, Kind::denied, "user"},
-               {999, Kind::broken, "scripted error"}};
+  } cases[] = {{9, StateKind::absent, "not loaded"},
+               {12, StateKind::absent, "not found"},
+               {18, StateKind::broken, "upgraded"},
+               {4, StateKind::denied, "user"},
+               {999, StateKind::broken, "scripted error"}};
   for (const auto& each : cases) {
     TestRig rig(healthy(1, "system init! " + std::to_string(each.code) + "\n"));
     const ProbeState state = rig.open();
@@ -65,12 +61,12 @@ TEST(NvmlState, TellsAbsentBrokenAndDenied) {
 
 TEST(NvmlState, NoDevicesIsAbsent) {
   TestRig rig(healthy(0));
-  EXPECT_EQ(rig.open().kind, Kind::absent);
+  EXPECT_EQ(rig.open().kind, StateKind::absent);
 }
 
 TEST(NvmlFallback, OldDriverIsReadByOlderCalls) {
   TestRig rig(healthy(1, "0 processes.compute 0:100/4096,200/8192\n"), 450);
-  EXPECT_EQ(rig.open().kind, Kind::works);
+  EXPECT_EQ(rig.open().kind, StateKind::works);
   rig.run_to(5.1);
   EXPECT_EQ(status(rig, "memory_used_bytes"), SampleStatus::ok);
   EXPECT_EQ(rig.source(gpu_id(0), "memory_used_bytes"),
@@ -132,7 +128,7 @@ TEST(NvmlSleep, TouchesNothingWhileEveryGpuSleeps) {
   TestRig rig(healthy(1));
   rig.add_pci("0000:00:00.0", "suspended");
   const ProbeState state = rig.open();
-  EXPECT_EQ(state.kind, Kind::works);
+  EXPECT_EQ(state.kind, StateKind::works);
   rig.run_to(40);
   EXPECT_EQ(rig.calls(nullptr), 0u);
   ASSERT_EQ(rig.board.entities.size(), 1u);

@@ -17,10 +17,6 @@ void expect_value(const TestRig& rig, const std::string& id, std::string_view me
   EXPECT_NEAR(reading.value, value, 1e-6 * std::fabs(value)) << metric;
 }
 
-SampleStatus status(const TestRig& rig, std::string_view metric, int gpu = 0) {
-  return rig.board.get(gpu_id(gpu), metric).status;
-}
-
 class NvmlHealthy : public ::testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Gpus, NvmlHealthy, ::testing::Values(1, 2, 8));
 

@@ -178,4 +178,8 @@ inline std::string healthy(int n, const std::string& more = "") {
   return text + more;
 }
 
+inline SampleStatus status(const TestRig& rig, std::string_view metric, int gpu = 0) {
+  return rig.board.get(gpu_id(gpu), metric).status;
+}
+
 }  // namespace genscope::probe::nvml

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <system_error>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/may_throw.h"
 
 namespace genscope {
 namespace {
@@ -41,9 +43,21 @@ DeviceTimer::Impl::Impl(const DeviceTimerOptions& options)
 
 bool DeviceTimer::Impl::forked() const noexcept { return g_forks.load() != forks_; }
 
-void DeviceTimer::Impl::run() {
-  thread_ = std::thread([this] { loop(); });
+std::string DeviceTimer::Impl::run() {
+  try {
+    thread_ = std::thread([this] {
+      try {
+        if (base::may_throw()) return loop();
+      } catch (...) {
+      }
+      off_.store(true);  // no memory
+      done_.notify_all();
+    });
+  } catch (const std::system_error& failure) {
+    return std::string("cannot start its thread: ") + failure.what();
+  }
   off_.store(false, std::memory_order_release);
+  return {};
 }
 
 // --- the callers' side
@@ -334,15 +348,25 @@ DeviceTimer::~DeviceTimer() {
 Result<std::unique_ptr<DeviceTimer>> DeviceTimer::start(const DeviceTimerOptions& options) {
   auto impl = std::make_unique<Impl>(options);
   if (const std::string why = impl->load(); !why.empty()) return Error{ErrorCode::unsupported, why};
-  impl->run();
+  if (const std::string why = impl->run(); !why.empty()) return Error{ErrorCode::io, why};
   return std::unique_ptr<DeviceTimer>(new DeviceTimer(std::move(impl)));
 }
 
 void DeviceTimer::begin(Handle span, std::uint64_t stream) noexcept {
-  if (span && impl_->active()) impl_->begin(span.id(), stream);
+  if (!span || !impl_->active()) return;
+  try {
+    impl_->begin(span.id(), stream);
+  } catch (...) {
+    // No memory: this span has no device time.
+  }
 }
 void DeviceTimer::end(Handle span, std::uint64_t stream) noexcept {
-  if (span && impl_->active()) impl_->end(span.id(), stream);
+  if (!span || !impl_->active()) return;
+  try {
+    impl_->end(span.id(), stream);
+  } catch (...) {
+    // As above.
+  }
 }
 void DeviceTimer::settle(std::int64_t patience_ns) noexcept {
   if (impl_->active()) impl_->settle(patience_ns);

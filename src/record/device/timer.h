@@ -25,7 +25,7 @@ class DeviceTimer::Impl {
  public:
   explicit Impl(const DeviceTimerOptions& options);
   std::string load() { return driver_.load(options_.api, options_.library); }
-  void run();  // starts the thread
+  std::string run();  // starts the thread; empty, or why there is none
 
   void begin(std::uint64_t span, std::uint64_t stream);
   void end(std::uint64_t span, std::uint64_t stream);

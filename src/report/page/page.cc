@@ -10,7 +10,7 @@
 namespace genscope::report {
 namespace {
 
-constexpr std::size_t kAlignment = 8;
+constexpr std::size_t kPartAlignment = 8;
 constexpr std::string_view kMagic{"GSPAGE1\0", 8};
 
 std::string container(std::string_view header, const Blobs& blobs) {
@@ -20,7 +20,7 @@ std::string container(std::string_view header, const Blobs& blobs) {
   std::memcpy(bytes, &length, sizeof length);
   out.append(bytes, sizeof length);
   out += header;
-  out.resize((out.size() + kAlignment - 1) / kAlignment * kAlignment);
+  out.resize((out.size() + kPartAlignment - 1) / kPartAlignment * kPartAlignment);
   return out + blobs.bytes();
 }
 

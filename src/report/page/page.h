@@ -59,7 +59,7 @@ struct PageRun {
   const Run& run;
   const Analysis& analysis;
 };
-// The whole container of mode compare; `comparison` is the genscope.compare/1 document. `limits`
+// The whole container of mode compare; `comparison` is the genscope.compare/2 document. `limits`
 // are of each run.
 std::string compare_container(const PageRun& before, const PageRun& after,
                               std::string_view comparison, const PageLimits& limits);

@@ -27,10 +27,11 @@ Selection select_spans(const Run& run, std::uint64_t most) {
   return {std::max<std::int64_t>(*nth + 1, 1)};  // of equally long ones none, rather than all
 }
 
-Density::Density(std::int64_t wall_ns) {
+// Not before there is something to count: most tracks have nothing, and there may be many.
+void Density::make_levels() {
   for (const int buckets : kBuckets) {
     Level level;
-    level.bucket_ns = std::max<std::int64_t>(wall_ns / buckets + 1, 1);
+    level.bucket_ns = std::max<std::int64_t>(wall_ns_ / buckets + 1, 1);
     level.count.resize(static_cast<std::size_t>(buckets));
     level.busy_ns.resize(static_cast<std::size_t>(buckets));
     levels_.push_back(std::move(level));
@@ -38,6 +39,7 @@ Density::Density(std::int64_t wall_ns) {
 }
 
 void Density::add(std::int64_t begin_ns, std::int64_t duration_ns) {
+  if (spans_ == 0) make_levels();
   spans_ += 1;
   for (Level& level : levels_) {
     const auto last = static_cast<std::int64_t>(level.count.size()) - 1;

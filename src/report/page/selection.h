@@ -26,7 +26,7 @@ Selection select_spans(const Run& run, std::uint64_t most);
 // How many small spans of a track there are in each stretch of time, at several resolutions.
 class Density {
  public:
-  explicit Density(std::int64_t wall_ns);
+  explicit Density(std::int64_t wall_ns) : wall_ns_(wall_ns) {}
   void add(std::int64_t begin_ns, std::int64_t duration_ns);  // since the run's begin
   std::uint64_t spans() const noexcept { return spans_; }
   std::string json(Blobs& blobs, std::int64_t below_ns) const;
@@ -37,6 +37,9 @@ class Density {
     std::vector<std::uint32_t> count;
     std::vector<double> busy_ns;
   };
+  void make_levels();
+
+  std::int64_t wall_ns_;
   std::vector<Level> levels_;
   std::uint64_t spans_ = 0;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <unordered_set>
 
 #include <genscope/sample.h>
 
@@ -45,6 +46,17 @@ std::vector<std::vector<std::uint32_t>> by_name(const Trace& trace) {
     places[trace.counters.name[i]].push_back(i);
   }
   return places;
+}
+
+// The user's counters that have a row of their own in the report; the others would be a page
+// without end. Empty: all have.
+std::unordered_set<std::string_view> counters_with_a_row(const Analysis& analysis) {
+  std::unordered_set<std::string_view> names;
+  if (analysis.counters.empty() || analysis.counters.back().folded == 0) return names;
+  for (const CounterRow& row : analysis.counters) {
+    if (row.folded == 0) names.insert(row.name);
+  }
+  return names;
 }
 
 }  // namespace
@@ -100,6 +112,7 @@ std::string events_json(const Run& run, const Analysis& analysis, const PageLimi
 
 std::string counters_json(const Run& run, const Analysis& analysis, const PageLimits& limits,
                           Blobs& blobs, PageCuts& cuts) {
+  const std::unordered_set<std::string_view> shown = counters_with_a_row(analysis);
   std::string out;
   for (std::size_t t = 0; t < run.traces.size(); ++t) {
     const Trace& trace = run.traces[t];
@@ -107,6 +120,15 @@ std::string counters_json(const Run& run, const Analysis& analysis, const PageLi
     const auto places = by_name(trace);
     for (std::size_t n = 0; n < places.size(); ++n) {
       if (places[n].empty()) continue;
+      const std::string& text = trace.names[n].text;
+      const std::size_t slash = text.rfind('/');
+      const Metric* const metric = slash != std::string::npos
+                                       ? find_metric(std::string_view(text).substr(slash + 1))
+                                       : nullptr;
+      if (!shown.empty() && metric == nullptr && !shown.contains(text)) {
+        cuts.points += places[n].size();
+        continue;
+      }
       const std::vector<std::uint32_t> kept =
           thinned(places[n], trace.counters.value, limits.points);
       cuts.points += places[n].size() - kept.size();
@@ -115,11 +137,6 @@ std::string counters_json(const Run& run, const Analysis& analysis, const PageLi
         at.push_back(static_cast<double>(wrapping_add(trace.counters.at_ns[i], shift)));
         value.push_back(trace.counters.value[i]);
       }
-      const std::string& text = trace.names[n].text;
-      const std::size_t slash = text.rfind('/');
-      const Metric* const metric = slash != std::string::npos
-                                       ? find_metric(std::string_view(text).substr(slash + 1))
-                                       : nullptr;
       out += fmt::format(
           R"({}{{"name":{},"entity":{},"metric":{},"unit":{},"pid":{},"at":{},"value":{}}})",
           out.empty() ? "" : ",", base::json_quote(text),

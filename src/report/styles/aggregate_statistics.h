@@ -1,4 +1,4 @@
-// Document 004's AGGREGATE STATISTICS of a run.
+// The AGGREGATE STATISTICS of a run.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What the tables of document 004 have in common.
+// What the tables of training monitors have in common.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ inline constexpr std::size_t kDocumentWidth = 90;
 std::string document_head(std::string_view title, std::string_view columns);
 // A name, safe for a terminal, in exactly 30 columns.
 std::string document_name(std::string_view name);
-// Bytes as document 004's MB (1024 * 1024) with a sign or without; "n/a" if not measured.
+// Bytes as MB (1024 * 1024) with a sign or without; "n/a" if not measured.
 std::string signed_mb(std::optional<double> bytes);
 std::string plain_mb(std::optional<double> bytes);
 

@@ -1,4 +1,5 @@
-// The lines that documents 004 and 002 print while a run goes on, of a run that is recorded.
+// The lines that training monitors and Inferix print while a run goes on, of a run that is
+// recorded.
 #pragma once
 
 #include <string>
@@ -8,12 +9,12 @@
 
 namespace genscope::report {
 
-// Document 004: the first batches of each epoch, "  ..." for the others, and the epoch's end.
+// Training monitors: the first batches of each epoch, "  ..." for the others, and the epoch's end.
 // Memory and loss are what the spans say of themselves (EpochPerformanceMonitor writes them); what
 // is not known is left out.
 std::string batch_lines(const Run& run, const Analysis& analysis);
 
-// Document 002: the last readings, memory summed over GPUs, busy and temperature of the highest.
+// Inferix: the last readings, memory summed over GPUs, busy and temperature of the highest.
 // What was not read is left out.
 std::string profiling_metrics(const Run& run, const Analysis& analysis);
 

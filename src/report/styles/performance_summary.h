@@ -1,4 +1,4 @@
-// Document 004's PERFORMANCE SUMMARY of a run.
+// The PERFORMANCE SUMMARY of a run.
 #pragma once
 
 #include <string>

@@ -9,24 +9,24 @@ namespace genscope::testing {
 // that does not fire, one that is silenced.
 inline Advice sample_advice() {
   Facts facts;
-  facts.set("step.first", 10.27);
-  facts.set("step.cv", 0.02);
-  facts.set("step.med", 88.0);
-  facts.set("run.failed", 2.0);
+  facts.set("steps.first_ratio", 10.27);
+  facts.set("steps.steady_cv", 0.02);
+  facts.set("steps.steady_p50_ns", 88e6);
+  facts.set("requests.failed", 2.0);
   facts.set("set.attn", std::string("a\x1b[31m\xFF"));
-  facts.set_missing("gpu.util", "no GPU was found");
+  facts.set_missing("gpu.busy_ratio", "no GPU was found");
   std::vector<Rule> rules;
   for (const Rule& rule : built_in_rules()) {
     for (const char* id : {"WARM-FIRST", "RUN-FAILED", "GPU-IDLE", "HOST-HOOKS", "CFG-2X"}) {
       if (rule.id == id) rules.push_back(rule);
     }
     if (rule.id == "CFG-2X") rules.back().silenced = true;
-    if (rule.id == "HOST-HOOKS") rules.back().condition = "step.cv > 1";
+    if (rule.id == "HOST-HOOKS") rules.back().condition = "steps.steady_cv > 1";
   }
   Rule own;
   own.id = "OWN";
   own.title = "Ours";
-  own.condition = "contains(set.attn, 'a') && step.med < 100";
+  own.condition = "contains(set.attn, 'a') && steps.steady_p50_ns < 100e6";
   own.severity = Severity::warning;
   own.advice = "Not {set.attn}.";
   own.gain_low = 0.2;

@@ -7,8 +7,10 @@ namespace genscope::testing {
 
 inline Comparison sample_comparison() {
   Comparison c;
-  c.before = {"qwen-image", "a", "runs/a"};
-  c.after = {"qwen-image", "b", "runs/b"};
+  for (const char* run : {"1", "2", "3"}) {
+    c.before.push_back({"qwen-image", std::string("a") + run, std::string("runs/a") + run, 2e9});
+    c.after.push_back({"qwen-image", std::string("b") + run, std::string("runs/b") + run, 1.6e9});
+  }
   c.environment = {{"gpu_power_limit_watts", "450", "300", true},
                    {"gpu_memory_bytes", "85040234496", {}, false}};
   c.env_changes = 1;
@@ -25,7 +27,10 @@ inline Comparison sample_comparison() {
   step.factor = 1.25;
   step.factor_low = 1.2;
   step.factor_high = 1.3;
-  step.change = Change::faster;
+  step.before_runs = step.after_runs = 3;
+  step.interval_over = IntervalOver::runs;
+  step.judgement.verdict = Verdict::improved;
+  step.judgement.ratio = 0.8;
   ChangeRow odd = step;
   odd.name = "vae\x1b[31m,\xFF";
   odd.kind = "stage";
@@ -34,11 +39,19 @@ inline Comparison sample_comparison() {
   odd.percent.reset();
   odd.factor_low.reset();
   odd.factor_high.reset();
-  odd.change = Change::vanished;
+  odd.interval_over = IntervalOver::none;
+  odd.presence = Presence::vanished;
+  odd.judgement = {};
   c.rows = {step, odd};
   c.notes = {"Both are the same run."};
-  c.verdict = Change::faster;
-  c.reason = "The median of the steady steps went from 100 ms to 80 ms.";
+  c.total = "wall time";
+  c.judgement.verdict = Verdict::improved;
+  c.judgement.reason = "20 % less";
+  c.headline = "Improved. Wall time: 20 % less; 3 runs of each, medians 2 s and 1.6 s.";
+  const PartSamples denoise{
+      "denoise", {1.8, 1.8, 1.8}, {1.4, 1.41, 1.39}, {18, 18, 18}, {18, 18, 18}};
+  c.attribution = attribute(std::vector<double>{2, 2, 2}, std::vector<double>{1.6, 1.61, 1.59},
+                            std::vector<PartSamples>{denoise});
   c.before_after.before_seconds = 2;
   c.before_after.after_seconds = 1;
   c.before_after.faster = true;

@@ -12,7 +12,7 @@
 namespace genscope::store {
 namespace {
 
-constexpr std::size_t kBlockBytes = 256 << 10;
+constexpr std::size_t kSourceBytes = 256 << 10;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ struct ByteSource::Impl {
   bool ended = false;  // of the file
   bool within_member = false;
   z_stream zlib{};
-  std::array<char, kBlockBytes> block;  // what was read and not yet handed out or inflated
+  std::array<char, kSourceBytes> block;  // what was read and not yet handed out or inflated
   std::size_t block_at = 0, block_size = 0;
 
   ~Impl() {

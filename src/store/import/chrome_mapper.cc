@@ -10,8 +10,6 @@
 namespace genscope::store {
 namespace {
 
-constexpr std::size_t kMaxTextBytes = 512;
-
 template <class T>
 bool whole_number(std::string_view text, T& value) {
   const char* const end = text.data() + text.size();

@@ -8,11 +8,11 @@
 #include "base/text.h"
 #include "store/import/chrome_mapper.h"
 #include "store/import/names.h"
+#include "store/lane_encoder.h"
 
 namespace genscope::store {
 namespace {
 
-constexpr std::size_t kMaxTextBytes = 512;
 constexpr std::size_t kMaxArguments = 48;  // of one event; a span of two must fit a chunk
 constexpr std::size_t kMaxDevices = 64;
 

@@ -7,9 +7,11 @@ namespace genscope::store {
 namespace {
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kMost = std::int64_t{1} << 57;  // four years: no sum overflows
+constexpr std::int64_t kLongestSum = std::int64_t{1} << 57;  // four years: no sum overflows
 
-std::int64_t add(std::int64_t a, std::int64_t b) { return std::min(kMost, a + std::min(kMost, b)); }
+std::int64_t add(std::int64_t a, std::int64_t b) {
+  return std::min(kLongestSum, a + std::min(kLongestSum, b));
+}
 
 std::uint64_t join(std::vector<RawLink>& sources, const std::vector<RawLink>& work,
                    std::vector<RawSpan>& spans) {

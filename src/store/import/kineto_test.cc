@@ -16,7 +16,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-Imported imported(const std::string& text) {
+Imported kineto_imported(const std::string& text) {
   const testing::TempDir dir;
   const std::string path = dir / "trace.json";
   std::ofstream(path, std::ios::binary) << text;
@@ -53,18 +53,19 @@ std::string event(const std::string& cat, const std::string& name, int pid, int 
 }
 
 TEST(Kineto, CategoriesBecomeKindsAndTracks) {
-  const Trace t = imported("[" + event("user_annotation", "denoising", 9, 9, 0, 100) +
-                           event("user_annotation", "nccl:all_reduce", 9, 10, 0, 100) +
-                           event("python_function", "nn.Module: UNet_0", 9, 9, 1, 90) +
-                           event("python_function", "main.py(3): f", 9, 9, 2, 80) +
-                           event("cpu_op", "aten::mm", 9, 9, 3, 70) +
-                           event("cuda_runtime", "cudaLaunchKernel", 9, 9, 4, 2) +
-                           event("kernel", "gemm", 0, 7, 20, 10, R"("device":0,"stream":7)") +
-                           event("gpu_memset", "Memset", 1, 8, 20, 10) +
-                           event("gpu_user_annotation", "denoising gpu", 0, 7, 20, 10) +
-                           event("overhead", "flush", -1, 0, 5, 1) +
-                           event("Trace", "PyTorch Profiler (0)", 5, 5, 0, 200))
-                      .trace;
+  const Trace t =
+      kineto_imported("[" + event("user_annotation", "denoising", 9, 9, 0, 100) +
+                      event("user_annotation", "nccl:all_reduce", 9, 10, 0, 100) +
+                      event("python_function", "nn.Module: UNet_0", 9, 9, 1, 90) +
+                      event("python_function", "main.py(3): f", 9, 9, 2, 80) +
+                      event("cpu_op", "aten::mm", 9, 9, 3, 70) +
+                      event("cuda_runtime", "cudaLaunchKernel", 9, 9, 4, 2) +
+                      event("kernel", "gemm", 0, 7, 20, 10, R"("device":0,"stream":7)") +
+                      event("gpu_memset", "Memset", 1, 8, 20, 10) +
+                      event("gpu_user_annotation", "denoising gpu", 0, 7, 20, 10) +
+                      event("overhead", "flush", -1, 0, 5, 1) +
+                      event("Trace", "PyTorch Profiler (0)", 5, 5, 0, 200))
+          .trace;
   EXPECT_EQ(t.kind(span(t, "denoising")), SpanKind::stage);
   EXPECT_EQ(t.kind(span(t, "nccl:all_reduce")), SpanKind::task);
   EXPECT_EQ(t.kind(span(t, "nn.Module: UNet_0")), SpanKind::forward);
@@ -80,9 +81,9 @@ TEST(Kineto, CategoriesBecomeKindsAndTracks) {
 }
 
 TEST(Kineto, ProfilerStepsBecomeStepsWithAnIndex) {
-  const Trace t = imported("[" + event("user_annotation", "ProfilerStep#7", 9, 9, 0, 10) +
-                           event("user_annotation", "ProfilerStep#8", 9, 9, 10, 10) +
-                           event("user_annotation", "ProfilerStep#x", 9, 9, 20, 10))
+  const Trace t = kineto_imported("[" + event("user_annotation", "ProfilerStep#7", 9, 9, 0, 10) +
+                                  event("user_annotation", "ProfilerStep#8", 9, 9, 10, 10) +
+                                  event("user_annotation", "ProfilerStep#x", 9, 9, 20, 10))
                       .trace;
   EXPECT_EQ(t.kind(0), SpanKind::step);
   EXPECT_EQ(t.span_name(1), "ProfilerStep");
@@ -98,7 +99,7 @@ TEST(Kineto, ProfilerStepsBecomeStepsWithAnIndex) {
 
 // Kernels come before and after their launch in the file; one by its external id alone.
 TEST(Kineto, KernelsAreJoinedWithTheirLaunch) {
-  const Imported i = imported(
+  const Imported i = kineto_imported(
       "[" + event("kernel", "k1", 0, 7, 30, 10, R"("correlation":1)") +
       event("user_annotation", "stage", 9, 9, 0, 100) + event("cpu_op", "outer", 9, 9, 1, 50) +
       event("cpu_op", "inner", 9, 9, 2, 40, R"("External id":77)") +
@@ -123,34 +124,37 @@ TEST(Kineto, KernelsAreJoinedWithTheirLaunch) {
 }
 
 TEST(Kineto, DeviceTimeOfANameCountsNothingTwice) {
-  const Trace t = imported("[" + event("cpu_op", "f", 9, 9, 0, 100) +
-                           event("cpu_op", "g", 9, 9, 1, 90) + event("cpu_op", "f", 9, 9, 2, 80) +
-                           event("cuda_runtime", "launch", 9, 9, 3, 2, R"("correlation":1)") +
-                           event("kernel", "k", 0, 7, 30, 10, R"("correlation":1)"))
-                      .trace;
+  const Trace t =
+      kineto_imported("[" + event("cpu_op", "f", 9, 9, 0, 100) + event("cpu_op", "g", 9, 9, 1, 90) +
+                      event("cpu_op", "f", 9, 9, 2, 80) +
+                      event("cuda_runtime", "launch", 9, 9, 3, 2, R"("correlation":1)") +
+                      event("kernel", "k", 0, 7, 30, 10, R"("correlation":1)"))
+          .trace;
   EXPECT_THAT(t.device.span, ElementsAre(0u, 1u));
   EXPECT_THAT(t.device.duration_ns, ElementsAre(10'000, 10'000));
 }
 
 TEST(Kineto, AKernelThatSeemsToBeginBeforeItsLaunchHasNoParent) {
-  const Trace t = imported("[" + event("cpu_op", "op", 9, 9, 50, 10) +
-                           event("cuda_runtime", "launch", 9, 9, 51, 2, R"("correlation":1)") +
-                           event("kernel", "k", 0, 7, 40, 10, R"("correlation":1)"))
-                      .trace;
+  const Trace t =
+      kineto_imported("[" + event("cpu_op", "op", 9, 9, 50, 10) +
+                      event("cuda_runtime", "launch", 9, 9, 51, 2, R"("correlation":1)") +
+                      event("kernel", "k", 0, 7, 40, 10, R"("correlation":1)"))
+          .trace;
   EXPECT_EQ(t.spans.parent[span(t, "k")], kNone);
   EXPECT_EQ(device_ns(t, "op"), 10'000);
 }
 
 TEST(Kineto, LaunchesWithoutAnOperatorKeepTheDeviceTime) {
   const Trace t =
-      imported("[" + event("cuda_driver", "cuLaunchKernel", 9, 9, 0, 2, R"("correlation":1)") +
-               event("kernel", "k", 0, 7, 40, 10, R"("correlation":1)"))
+      kineto_imported("[" +
+                      event("cuda_driver", "cuLaunchKernel", 9, 9, 0, 2, R"("correlation":1)") +
+                      event("kernel", "k", 0, 7, 40, 10, R"("correlation":1)"))
           .trace;
   EXPECT_EQ(device_ns(t, "cuLaunchKernel"), 10'000);
 }
 
 TEST(Kineto, MemoryEventsBecomeCounters) {
-  const Trace t = imported(R"([
+  const Trace t = kineto_imported(R"([
     {"ph":"i","cat":"cpu_instant_event","name":"[memory]","pid":9,"tid":9,"ts":0,"args":
       {"Bytes":512,"Total Allocated":1024,"Total Reserved":4096,"Device Type":1,"Device Id":0}},
     {"ph":"i","cat":"cpu_instant_event","name":"[memory]","pid":9,"tid":9,"ts":1,"args":
@@ -170,12 +174,13 @@ TEST(Kineto, MemoryEventsBecomeCounters) {
 
 TEST(Kineto, TheFieldsAroundTheEventsAreFacts) {
   const Trace t =
-      imported(R"({"deviceProperties": [{"id": 3, "name": "NVIDIA H100", "numSms": 132}],
+      kineto_imported(
+          R"({"deviceProperties": [{"id": 3, "name": "NVIDIA H100", "numSms": 132}],
     "distributedInfo": {"backend": "nccl", "rank": 5, "world_size": 8},
     "trace_id": "301995E163ED42048FBD783860E6E7DC",
     "traceEvents": [)" +
-               event("cpu_op", "f", 9, 9, 1000, 1) +
-               R"({"ph":"M","name":"x","pid":1}], "baseTimeNanoseconds": 1743521598000000000})")
+          event("cpu_op", "f", 9, 9, 1000, 1) +
+          R"({"ph":"M","name":"x","pid":1}], "baseTimeNanoseconds": 1743521598000000000})")
           .trace;
   EXPECT_EQ(t.process.rank, 5);
   EXPECT_EQ(t.process.world_size, 8);
@@ -188,7 +193,7 @@ TEST(Kineto, TheFieldsAroundTheEventsAreFacts) {
 }
 
 TEST(Kineto, FlowsAreDroppedAndCounted) {
-  const Imported i = imported(R"([
+  const Imported i = kineto_imported(R"([
     {"ph":"s","id":1,"pid":9,"tid":9,"ts":0,"cat":"ac2g","name":"ac2g"},
     {"ph":"f","id":1,"pid":0,"tid":7,"ts":0,"cat":"ac2g","name":"ac2g","bp":"e"},
     {"ph":"O","id":1,"pid":0,"tid":7,"ts":0,"name":"snapshot"}])");
@@ -199,8 +204,8 @@ TEST(Kineto, FlowsAreDroppedAndCounted) {
 
 // What older versions wrote: whole microseconds, so that children seem to outlast parents.
 TEST(Kineto, RoundedTimesStillNest) {
-  const Imported i =
-      imported("[" + event("cpu_op", "outer", 9, 9, 0, 10) + event("cpu_op", "inner", 9, 9, 2, 9));
+  const Imported i = kineto_imported("[" + event("cpu_op", "outer", 9, 9, 0, 10) +
+                                     event("cpu_op", "inner", 9, 9, 2, 9));
   EXPECT_EQ(i.trace.spans.parent[1], 0u);
   EXPECT_EQ(i.summary.trimmed, 1u);
   EXPECT_EQ(i.summary.overlaps, 0u);

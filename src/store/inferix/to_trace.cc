@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kMaxText = 512;  // what a trace file keeps of one
 
-// What the recorders of document 002 are called in events of ours.
+// What the recorders of Inferix are called in events of ours.
 struct Renamed {
   std::string_view event, key, ours;
 };

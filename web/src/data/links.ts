@@ -42,7 +42,7 @@ export function finding_target(page: Page, finding: Finding): Target | null {
     query = name;
     page.names.forEach((n, i) => (wanted[i] = n === name ? 1 : 0));
   } else {
-    const kind = facts.some((f) => f.startsWith("step.")) ? "step" : facts.some((f) => f.startsWith("block.")) ? "block" : null;
+    const kind = facts.some((f) => f.startsWith("steps.")) ? "step" : facts.some((f) => f.startsWith("diffusion.")) ? "block" : null;
     if (kind === null) return null;
     page.kinds.forEach((k, i) => (wanted[i] = k === kind ? 1 : 0));
     query = page.names[wanted.indexOf(1)] ?? "";

@@ -191,22 +191,37 @@ export interface ChangeRow {
   unit: string;
   before: number | null;
   after: number | null;
+  before_runs?: number;
+  after_runs?: number;
   before_count: number;
   after_count: number;
   percent: number | null;
   factor: number | null;
   factor_low: number | null;
   factor_high: number | null;
-  change: string;
+  verdict: string;
+  reason?: string;
 }
 export interface ComparedRun {
   name: string | null;
   id: string | null;
   path: string | null;
 }
+export interface ComparedSide {
+  runs?: ComparedRun[];
+}
+export interface PartChange {
+  name: string;
+  before: number;
+  after: number;
+  difference: number;
+  interval: { low: number; high: number } | null;
+  share: number | null;
+  of?: PartChange[];
+}
 export interface CompareDoc {
-  before?: ComparedRun;
-  after?: ComparedRun;
+  before?: ComparedSide;
+  after?: ComparedSide;
   environment?: Difference[];
   workload?: Difference[];
   other?: Difference[];
@@ -216,7 +231,8 @@ export interface CompareDoc {
   noise_floor?: number;
   rows?: ChangeRow[];
   rows_left_out?: number;
-  verdict?: string | null;
-  reason?: string;
+  verdict?: string;
+  headline?: string;
+  attribution?: { total: PartChange; parts: PartChange[]; notes?: string[] } | null;
   absent?: { [path: string]: string };
 }

@@ -1,5 +1,5 @@
-// Talks to `genscope serve` (docs/openapi.json). Addresses start at the origin; the token is in a cookie,
-// and stays in the query if the page was opened with one: two servers of one host share their cookies.
+// Talks to `genscope serve` (docs/openapi.json). Addresses start at the origin; the token is in a cookie.
+// A server that leaves it in the address gets it back from there.
 import { is_object, type Json, type JsonObject } from "../data/container";
 import { gunzip } from "../data/load";
 import { read_page, type Page } from "../data/page";

@@ -86,7 +86,7 @@ function Banner({ page }: { page: Page }) {
 }
 
 function title_of(page: Page): string {
-  if (!__SERVED__ && page.mode === "compare") return "Comparison of two runs";
+  if (!__SERVED__ && page.mode === "compare") return "Comparison of runs";
   const run = page.report?.run;
   return run?.name || run?.command?.[0]?.split("/").pop() || run?.id || "genscope report";
 }

@@ -26,7 +26,7 @@ const copy: File = { name: "genscope-page.html", type: "text/html", title: "This
 
 function files(page: Page): File[] {
   if (!__SERVED__ && page.compare && !page.report) {
-    return [copy, { name: "genscope-compare.json", type: "application/json", title: "Comparison, JSON", text: "genscope.compare/1", parts: () => [JSON.stringify(page.compare, null, 2)] }];
+    return [copy, { name: "genscope-compare.json", type: "application/json", title: "Comparison, JSON", text: "genscope.compare/2", parts: () => [JSON.stringify(page.compare, null, 2)] }];
   }
   const spans = format_count(page.tracks.reduce((sum, t) => sum + t.spans, 0));
   return [

@@ -57,10 +57,10 @@ export function quality(report: Report): { good: boolean; text: string }[] {
   const out: { good: boolean; text: string }[] = [];
   const dropped = number_of(report.recorder["dropped"]) ?? 0;
   const spans = number_of(report.recorder["spans"]);
-  out.push(dropped > 0 ? { good: false, text: `${format_count(dropped)} records were dropped because buffers were full` } : { good: true, text: `Nothing was dropped${spans === null ? "" : ` of ${format_count(spans)} spans`}` });
+  out.push(dropped > 0 ? { good: false, text: `${format_count(dropped)} records were dropped: ${text_of(report.recorder["dropped_reason"]) || "buffers were full"}` } : { good: true, text: `Nothing was dropped${spans === null ? "" : ` of ${format_count(spans)} spans`}` });
   for (const process of report.integrity.processes) {
     const pid = number_of(process["pid"]);
-    if (process["closed"] === false) out.push({ good: false, text: `Process ${pid ?? "?"} ${process["in_progress"] === true ? "still runs" : "did not end its recording: it was killed or crashed"}` });
+    if (process["closed"] === false) out.push({ good: false, text: `Process ${pid ?? "?"} ${process["in_progress"] === true ? "still runs" : "ended without closing its recording (by _exit or a signal)"}` });
     for (const note of Array.isArray(process["notes"]) ? process["notes"] : []) out.push({ good: false, text: `Process ${pid ?? "?"}: ${text_of(note)}` });
   }
   for (const note of report.integrity.notes) out.push({ good: false, text: note });

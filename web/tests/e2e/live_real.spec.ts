@@ -2,6 +2,7 @@
 // `tinydiff`, which is expected beside it, is watched; its server and the run itself are killed.
 import { spawn, type ChildProcess } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -97,6 +98,38 @@ test("ARunIsWatchedToItsEnd", async ({ page }) => {
   await page.locator("#tab-stages").click();
   await expect(page.locator(".panel")).toContainText("denoising");
   expect(wrong).toEqual([]);
+});
+
+test("TheTokenLeavesTheAddressAndThePageGoesOn", async ({ page }) => {
+  const wrong: string[] = [];
+  page.on("pageerror", (e) => wrong.push(e.message));
+  page.on("console", (message) => {
+    if (/Content.Security.Policy/i.test(message.text())) wrong.push(message.text());
+  });
+  await serve();
+  run("fox", "--steps", "900");
+  await open_run(page);
+  expect(page.url()).not.toContain("token");
+  expect(page.url()).toContain(`/runs/${encodeURIComponent(await run_id())}`);
+  await grows(page);
+  await page.reload();
+  await grows(page);
+  expect(await page.evaluate(() => document.cookie)).toBe("");
+  expect(wrong).toEqual([]);
+});
+
+// A terminal or a notebook in the browser is another site: the cookie is not sent at once after its link.
+test("ALinkOnAnotherSiteOpensThePage", async ({ page }) => {
+  await serve();
+  const other = createHttpServer((_, response) => {
+    response.writeHead(200, { "content-type": "text/html" }).end(`<a href="http://127.0.0.1:${port}/?token=${kToken}">runs</a>`);
+  });
+  await new Promise<void>((done) => other.listen(0, "127.0.0.1", done));
+  await page.goto(`http://localhost:${(other.address() as { port: number }).port}/`);
+  await page.getByRole("link", { name: "runs" }).click();
+  await expect(page.locator("h1")).toBeVisible();
+  expect(page.url()).toBe(`http://127.0.0.1:${port}/`);
+  await new Promise<void>((done) => other.close(() => done()));
 });
 
 test("RunServePrintsAnAddressThatLivesAsLongAsItsReaders", async ({ page }) => {

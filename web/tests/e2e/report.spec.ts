@@ -28,7 +28,7 @@ test("EverySectionShowsItselfAndAsksNoServer", async ({ page }) => {
   await open(page, compare);
   await expect(tabs).toHaveCount(kCompareTabs.length);
   await expect(page.locator(".verdict")).toContainText("steady step");
-  await expect(page.locator("tbody tr")).toHaveCount(12);
+  await expect(page.locator("tbody tr")).toHaveCount(18);
   expect(trouble).toEqual([]);
 });
 

@@ -12,7 +12,7 @@ it.each([kBundle, kLivePage])("APageIsWithinItsBudget", (page) => {
 });
 
 // Read from JSON by these names; roles, ids, classes and keys of the address, which name no field.
-const kJson = ["begin", "alerts", "alive", "below_ns", "bucket_ns", "counters", "end_ns", "eta_seconds", "folded", "kinds", "lane", "last_stage", "most", "names", "note", "page", "panel", "pick", "stage_seconds", "step_seconds", "steps_done", "steps_total", "summarised", "track", "tracks"];
+const kJson = ["begin", "alerts", "alive", "below_ns", "bucket_ns", "counters", "end_ns", "eta_seconds", "folded", "kinds", "lane", "last_stage", "most", "names", "note", "page", "panel", "parts", "pick", "stage_seconds", "step_seconds", "steps_done", "steps_total", "summarised", "track", "tracks"];
 
 it("NoTextNamesAFieldThatTheBuildRenames", () => {
   const found = new Set<string>();

@@ -36,6 +36,7 @@ class ProfilingConfig:
     profile_block_computation: bool = True
     profile_model_parameters: bool = True
     session_tags: Dict[str, Any] = dataclasses.field(default_factory=dict)
+    keep_args: bool = False  # ours: secrets of the command line stay as they are
 
     def __post_init__(self) -> None:
         for name in ("gpu_monitor_interval", "cpu_monitor_interval", "display_interval"):

@@ -140,7 +140,8 @@ class InferixProfiler(Telling):
         wanted = self.reporter.wants_run()
         if not joins and not wanted:
             return
-        options: "Dict[str, Any]" = {"quiet": True, "skip": skipped_spans(self.config)}
+        options: "Dict[str, Any]" = {"quiet": True, "skip": skipped_spans(self.config),
+                                     "keep_args": self.config.keep_args}
         if not joins:
             opened.run_dir = tempfile.mkdtemp(prefix="genscope-inferix-")
             options["run_dir"] = opened.run_dir

@@ -71,7 +71,8 @@ bool Pickle::push_dict() {
 bool Pickle::put(std::uint64_t index) {
   if (stack_.empty()) return fail("the pickle remembers a value that is not there");
   if (index >= memo_.size()) {
-    if (used() + (index - memo_.size()) >= budget_) {
+    // Subtracted, not added: a sum with an index of 2^64-1 would wrap.
+    if (used() >= budget_ || index - memo_.size() >= budget_ - used()) {
       return fail("the pickle remembers more values than its length explains");
     }
     memo_.resize(index + 1, {0, 0, Kind::absent});

@@ -254,8 +254,11 @@ bool Pickle::step_memo(std::uint8_t op) {
       return put(memo_count_);
     default: {
       if (!take_line(line)) return false;
-      const auto parsed = std::from_chars(line.data(), line.data() + line.size(), index);
-      if (parsed.ec != std::errc()) return fail("the pickle counts its values wrongly");
+      const char* const end = line.data() + line.size();
+      const auto parsed = std::from_chars(line.data(), end, index);
+      if (parsed.ec != std::errc() || parsed.ptr != end) {
+        return fail("the pickle counts its values wrongly");
+      }
       return op == kGet ? get(index) : put(index);
     }
   }

@@ -33,9 +33,9 @@ struct Found {
 };
 
 // Each dict is looked at once, however often it is named.
-class Search {
+class TensorSearch {
  public:
-  explicit Search(const Pickle& pickle) : pickle_(pickle), seen_(pickle.dicts().size()) {}
+  explicit TensorSearch(const Pickle& pickle) : pickle_(pickle), seen_(pickle.dicts().size()) {}
 
   Found best(std::size_t dict, int depth) {
     seen_[dict] = true;
@@ -77,7 +77,7 @@ std::size_t drop_overwritten(std::vector<Tensor>& tensors) {
 
 std::optional<std::size_t> find_state_dict(const Pickle& pickle) {
   if (pickle.root().kind != Kind::dict) return std::nullopt;
-  const Found found = Search(pickle).best(pickle.root().at, 0);
+  const Found found = TensorSearch(pickle).best(pickle.root().at, 0);
   return found.tensors > 0 ? std::optional(found.dict) : std::nullopt;
 }
 

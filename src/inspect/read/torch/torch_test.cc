@@ -20,8 +20,10 @@ Result<TensorFile> read_zip(const std::string& bytes) {
 Result<TensorFile> read_pickle(const std::string& bytes) {
   return read_torch_legacy(MemorySource("m.pt", bytes));
 }
-std::string fault(const Result<TensorFile>& file) { return file.ok() ? "" : file.error().message; }
-auto complains(const char* what) { return AllOf(StartsWith("m.pt: "), HasSubstr(what)); }
+std::string torch_fault(const Result<TensorFile>& file) {
+  return file.ok() ? "" : file.error().message;
+}
+auto torch_complains(const char* what) { return AllOf(StartsWith("m.pt: "), HasSubstr(what)); }
 
 const std::string kWeights =
     pkl::dict({{"a.weight", pkl::tensor("HalfStorage", 12, {3, 4})},
@@ -153,13 +155,14 @@ TEST(TorchHostile, EveryForeignNameIsCounted) {
 
 TEST(TorchHostile, StoragesAndShapesThatCannotBe) {
   const auto one = [](const std::string& tensor) {
-    return fault(read_zip(craft::torch_zip(pkl::dict({{"w", tensor}}))));
+    return torch_fault(read_zip(craft::torch_zip(pkl::dict({{"w", tensor}}))));
   };
-  EXPECT_THAT(one(pkl::tensor("FloatStorage", 1 << 30, {1})), complains("more than the file has"));
-  EXPECT_THAT(one(pkl::tensor("FloatStorage", -1, {1})), complains("negative"));
-  EXPECT_THAT(one(pkl::tensor("FloatStorage", 4, {-4})), complains("negative"));
+  EXPECT_THAT(one(pkl::tensor("FloatStorage", 1 << 30, {1})),
+              torch_complains("more than the file has"));
+  EXPECT_THAT(one(pkl::tensor("FloatStorage", -1, {1})), torch_complains("negative"));
+  EXPECT_THAT(one(pkl::tensor("FloatStorage", 4, {-4})), torch_complains("negative"));
   const std::int32_t big = 1 << 30;
-  EXPECT_THAT(one(pkl::tensor("FloatStorage", 4, {big, big, big})), complains("64 bits"));
+  EXPECT_THAT(one(pkl::tensor("FloatStorage", 4, {big, big, big})), torch_complains("64 bits"));
 }
 
 TEST(TorchHostile, ExpandedViewsHaveNoMoreBytesThanTheirStorage) {
@@ -193,6 +196,10 @@ TEST(TorchHostile, PicklesThatUseWhatIsNotThere) {
                                   "\x8b\xff\xff\xff\x7f"s,
                                   "Nr\xff\xff\xff\xff"s,
                                   "gx\n"s,
+                                  "Np0&1\n"s,
+                                  "Np18446744073709551615\n"s,
+                                  "Np18446744073709551614\n"s,
+                                  "NNNNp18446744073709551613\n"s,
                                   "N("s,
                                   "cos"s,
                                   "I5"s}) {
@@ -208,10 +215,11 @@ TEST(TorchHostile, ValuesBeyondWhatTheLengthExplains) {
   for (const char* const op : {")", "}", "(", "N2"}) {
     std::string body;
     for (int i = 0; i < 1'000'000; ++i) body += op;
-    EXPECT_THAT(fault(read_pickle("\x80\x02" + body)), complains("length explains")) << op;
+    EXPECT_THAT(torch_fault(read_pickle("\x80\x02" + body)), torch_complains("length explains"))
+        << op;
   }
-  EXPECT_THAT(fault(read_pickle("\x80\x02N" + std::string(1'000'000, '\x94'))),
-              complains("length explains"));
+  EXPECT_THAT(torch_fault(read_pickle("\x80\x02N" + std::string(1'000'000, '\x94'))),
+              torch_complains("length explains"));
 }
 
 TEST(TorchHostile, DictsThatHoldThemselves) {
@@ -228,21 +236,22 @@ TEST(TorchHostile, ZipBomb) {
       read_zip(craft::zip({{"a/data.pkl", std::string(100, '\0'), 8}}, 0x7fffffff));
   ASSERT_FALSE(deflated.ok());
   EXPECT_EQ(deflated.error().code, ErrorCode::unsupported);
-  EXPECT_THAT(deflated.error().message, complains("save it again"));
-  EXPECT_THAT(fault(read_zip(craft::zip({{"a/data.pkl", "N.", 0}}, 0x7fffffff))),
-              complains("two different sizes"));
+  EXPECT_THAT(deflated.error().message, torch_complains("save it again"));
+  EXPECT_THAT(torch_fault(read_zip(craft::zip({{"a/data.pkl", "N.", 0}}, 0x7fffffff))),
+              torch_complains("two different sizes"));
 }
 
 TEST(TorchHostile, ArchivesThatAreNone) {
   const auto none = read_zip(craft::zip({{"a/other", "x", 0}}));
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().code, ErrorCode::unsupported);
-  EXPECT_THAT(fault(read_zip(craft::zip({{"a/data.pkl", "N.", 0}, {"b/data.pkl", "N.", 0}}))),
-              complains("more than one data.pkl"));
-  EXPECT_THAT(fault(read_zip("PK\x03\x04" + std::string(60, 'x'))), complains("directory"));
+  EXPECT_THAT(torch_fault(read_zip(craft::zip({{"a/data.pkl", "N.", 0}, {"b/data.pkl", "N.", 0}}))),
+              torch_complains("more than one data.pkl"));
+  EXPECT_THAT(torch_fault(read_zip("PK\x03\x04" + std::string(60, 'x'))),
+              torch_complains("directory"));
   std::string moved = craft::torch_zip(kWeights);
   moved[moved.size() - 22 + 16] = '\x7f';
-  EXPECT_NE(fault(read_zip(moved)), "");
+  EXPECT_NE(torch_fault(read_zip(moved)), "");
 }
 
 }  // namespace

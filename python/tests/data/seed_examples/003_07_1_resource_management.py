@@ -1,0 +1,7 @@
+# Always use try/finally for cleanup
+optimizer = await create_performance_optimizer(config)
+try:
+    # Your operations here
+    pass
+finally:
+    await optimizer.cleanup()

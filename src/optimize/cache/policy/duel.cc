@@ -1,0 +1,94 @@
+// Every model replays the sampled requests with its own window; the one with the most hits lately
+// names the window. That finds the best of the seven directly, where a climber that changes the
+// window and watches the hit ratio mistakes a change of the load for an effect of its own, and may
+// stop on the wrong side of a valley. An epoch is four times the entries; hits fade by 0.7 an
+// epoch, so a new phase is seen after one or two. A change must gain more than noise and more than
+// 0.4 points, for moving entries costs hits, too.
+//
+// Cost: a sampled request is 7 small lookups. A cache of 16,000 entries samples every 64th key, one
+// of 256 entries or fewer all of them.
+#include "optimize/cache/policy/duel.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace genscope::optimize::cache {
+namespace {
+
+// More keys make a better estimate and cost more: a model has 256 entries or 1/64 of the cache's.
+double model_entries(std::uint64_t entries) noexcept {
+  return std::clamp(static_cast<double>(entries) / 64, 256.0, 2048.0);
+}
+
+constexpr std::uint64_t kScale = std::uint64_t{1} << 24;
+
+}  // namespace
+
+Duel::Duel() { reset(1, 1); }
+
+void Duel::reset(std::uint64_t capacity, std::uint64_t entries) {
+  const double rate = std::min(
+      1.0, model_entries(entries) / static_cast<double>(std::max<std::uint64_t>(entries, 1)));
+  bound_ = static_cast<std::uint64_t>(rate * static_cast<double>(kScale));
+  for (std::size_t at = 0; at < models_.size(); ++at) {
+    Model& model = models_[at];
+    model.cache = Segments();
+    model.cache.set_capacity(std::max<std::uint64_t>(
+        1, static_cast<std::uint64_t>(rate * static_cast<double>(capacity))));
+    model.cache.set_window(kWindows[at]);
+    const auto expected = static_cast<std::size_t>(2 * rate * static_cast<double>(entries)) + 64;
+    model.index = HashIndex(expected);
+    model.cache.reserve(expected);
+    model.free.clear();
+    model.free.reserve(expected);
+    model.made = 0;
+    model.hits = 0;
+  }
+  asked_ = 0;
+  epoch_ = std::max<std::uint64_t>(500, 4 * entries);
+  left_ = epoch_;
+}
+
+void Duel::access(const Item& item, const Sketch& sketch) {
+  const auto count = [&](std::uint64_t hash) { return sketch.estimate(hash); };
+  asked_ += 1;
+  for (Model& model : models_) {
+    Node node = model.index.find(item.hash);
+    if (node != kNoNode) {
+      model.cache.touch(node);
+      model.hits += 1;
+      continue;
+    }
+    if (model.free.empty()) {
+      node = model.made++;
+    } else {
+      node = model.free.back();
+      model.free.pop_back();
+    }
+    model.index.insert(item.hash, node);
+    model.cache.insert(node, item, count, [&](Node gone) {
+      model.index.erase(model.cache.hash(gone));
+      model.free.push_back(gone);
+    });
+  }
+}
+
+bool Duel::decide(double& share) {
+  if (--left_ > 0) return false;
+  left_ = epoch_;
+  std::size_t best = chosen_;
+  for (std::size_t at = 0; at < models_.size(); ++at) {
+    if (models_[at].hits > models_[best].hits) best = at;
+  }
+  const double gain = models_[best].hits - models_[chosen_].hits;
+  const double noise = 0.5 * std::sqrt(asked_) * 0.5;
+  const bool change = best != chosen_ && gain > std::max(noise, 0.004 * asked_);
+  for (Model& model : models_) model.hits *= 0.7;
+  asked_ *= 0.7;
+  if (!change) return false;
+  chosen_ = best;
+  share = kWindows[best];
+  return true;
+}
+
+}  // namespace genscope::optimize::cache

@@ -1,0 +1,49 @@
+// Which window would serve best: small models of the cache, one a window size, on a sample of keys.
+//
+// A model is the cache scaled down: it sees only keys whose hash falls below a bound and has that
+// share of the capacity. Every model sees the same keys, so their hits can be compared although
+// each is a rough estimate. Models share the real cache's sketch.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "optimize/cache/policy/hash_index.h"
+#include "optimize/cache/policy/segments.h"
+#include "optimize/cache/policy/sketch.h"
+
+namespace genscope::optimize::cache {
+
+class Duel {
+ public:
+  static constexpr std::array<double, 7> kWindows = {0.01, 0.04, 0.12, 0.3, 0.55, 0.8, 0.98};
+
+  Duel();
+  // Starts anew for a cache of that capacity which holds about so many entries.
+  void reset(std::uint64_t capacity, std::uint64_t entries);
+
+  bool samples(std::uint64_t hash) const noexcept { return (hash >> 40) < bound_; }
+  // A request for a key that samples() wants, hit or not.
+  void access(const Item& item, const Sketch& sketch);
+  // Called once a request. The window to use from now on, if a decision is due and it changes.
+  bool decide(double& share);
+  double window() const noexcept { return kWindows[chosen_]; }
+
+ private:
+  struct Model {
+    Segments cache;
+    HashIndex index;
+    std::vector<Node> free;
+    Node made = 0;
+    double hits = 0;  // of this epoch and, fading, those before
+  };
+
+  std::array<Model, kWindows.size()> models_;
+  std::uint64_t bound_ = 0;  // of the hash's upper 24 bits
+  std::uint64_t epoch_ = 0, left_ = 0;
+  double asked_ = 0;  // sampled requests, fading like the hits
+  std::size_t chosen_ = 0;
+};
+
+}  // namespace genscope::optimize::cache

@@ -1,0 +1,195 @@
+#include "watch/logs/reader.h"
+
+namespace genscope::watch {
+
+// An unfinished line may be half of one: only bars are taken from it, which are whole or none.
+void LogReader::line(std::string_view text, PieceEnd end) {
+  if (wants(LogFormat::sdcpp)) {
+    const auto found = parse_sdcpp(text);
+    if (found && (end != PieceEnd::open || found->kind == SdLine::Kind::step)) {
+      ++understood_;
+      return take(*found);
+    }
+  }
+  if (wants(LogFormat::tqdm) || format_ == LogFormat::comfyui) {
+    if (const auto bar = parse_tqdm(text)) {
+      ++understood_;
+      bars_.show(sink_, *bar, comfyui_ ? "denoise" : "progress", prompt_);
+      if (end == PieceEnd::newline) bars_.line_feed();
+      return;
+    }
+  }
+  if (end == PieceEnd::open) return;
+  bars_.text_below(sink_);
+  if (!wants(LogFormat::comfyui)) return;
+  if (const auto found = parse_comfyui(text)) {
+    ++understood_;
+    take(*found);
+  }
+}
+
+void LogReader::finish() {
+  bars_.finish(sink_);
+  loads_.clear();
+  if (in_load_) {
+    sink_.number(load_, "incomplete", 1);
+    sink_.end(load_, false);
+  }
+  in_load_ = false;
+  waiting_ = 0;
+  if (in_prompt_) {
+    sink_.number(prompt_, "incomplete", 1);
+    sink_.end(prompt_, false);
+  }
+  in_prompt_ = false;
+  if (in_request_) sink_.number(request_, "incomplete", 1);
+  end_request(nullptr);
+}
+
+// --- ComfyUI
+
+void LogReader::take(const ComfyLine& line) {
+  using Kind = ComfyLine::Kind;
+  comfyui_ = true;
+  switch (line.kind) {
+    case Kind::got_prompt:
+      in_prompt_ ? static_cast<void>(++waiting_) : begin_prompt();
+      break;
+    case Kind::executed:
+    case Kind::failed:
+      end_prompt(line);
+      break;
+    case Kind::load_begin:
+      if (loads_.size() < kMostLoads) loads_.push_back(line.name);
+      if (!in_load_) begin_load();
+      break;
+    case Kind::load_end:
+      end_load(line.partial);
+      break;
+    case Kind::dtype:
+      sink_.fact("dtype", line.name);
+      if (!line.cast.empty()) sink_.fact("set.compute_dtype", line.cast);
+      break;
+    case Kind::attention:
+      sink_.fact("set.attn", line.name);
+      break;
+  }
+}
+
+void LogReader::begin_prompt() {
+  in_prompt_ = true;
+  prompt_ = sink_.begin(SpanKind::request, "prompt", 0);
+}
+
+void LogReader::end_prompt(const ComfyLine& line) {
+  if (!in_prompt_) return;
+  // "Prompt executed" follows a failure, too: the prompt is over by then.
+  if (line.kind == ComfyLine::Kind::failed) bars_.finish(sink_);
+  if (line.seconds) sink_.seconds(prompt_, "reported_seconds", *line.seconds);
+  sink_.end(prompt_, line.kind == ComfyLine::Kind::failed);
+  in_prompt_ = false;
+  prompt_ = 0;
+  if (waiting_ == 0) return;
+  --waiting_;
+  begin_prompt();
+}
+
+void LogReader::begin_load() {
+  in_load_ = true;
+  load_ = sink_.begin(SpanKind::load, loads_.front(), prompt_);
+  loads_.pop_front();
+}
+
+void LogReader::end_load(bool partial) {
+  if (!in_load_) return;
+  if (partial) sink_.number(load_, "partial", 1);
+  sink_.end(load_, false);
+  in_load_ = false;
+  if (!loads_.empty()) begin_load();
+}
+
+// --- stable-diffusion.cpp
+
+void LogReader::take(const SdLine& line) {
+  using Kind = SdLine::Kind;
+  switch (line.kind) {
+    case Kind::loading:
+      if (in_stage_ || sampling_ || in_request_) break;
+      in_stage_ = true;
+      stage_ = sink_.begin(SpanKind::load, "model", 0);
+      break;
+    case Kind::loaded:
+      if (!in_request_) end_stage(&line);
+      break;
+    case Kind::generate:
+      end_request(nullptr);
+      in_request_ = true;
+      request_ = sink_.begin(SpanKind::request, "generate", 0);
+      if (line.width > 0) sink_.number(request_, "width", line.width);
+      if (line.height > 0) sink_.number(request_, "height", line.height);
+      begin_stage("text_encode");
+      break;
+    case Kind::vae_encoded:  // it is a part of what the program calls its condition
+      if (in_stage_ && line.seconds) sink_.seconds(stage_, "vae_encode_seconds", *line.seconds);
+      break;
+    case Kind::conditioned:
+    case Kind::decoded:
+      end_stage(&line);
+      break;
+    case Kind::image:
+      begin_sampling();
+      break;
+    case Kind::sampling:
+      sink_.fact("scheduler", line.name);
+      if (!sampling_) begin_sampling();
+      break;
+    case Kind::step:  // a bar outside of sampling counts tensors or tiles
+      if (!sampling_) break;
+      steps_.set_total(line.total);
+      steps_.reach(sink_, line.at);
+      break;
+    case Kind::sampled:
+    case Kind::decoding:
+      if (sampling_) end_stage(line.kind == Kind::sampled ? &line : nullptr);
+      if (line.kind == Kind::decoding) begin_stage("vae_decode");
+      break;
+    case Kind::done:
+      end_request(&line);
+      break;
+  }
+}
+
+void LogReader::begin_stage(const char* name) {
+  end_stage(nullptr);
+  in_stage_ = true;
+  stage_ = sink_.begin(SpanKind::stage, name, request_);
+}
+
+void LogReader::begin_sampling() {
+  begin_stage("denoise");
+  sampling_ = true;
+  steps_.begin(sink_, stage_, 0);
+}
+
+void LogReader::end_stage(const SdLine* line) {
+  if (!in_stage_) return;
+  if (line != nullptr && line->seconds) sink_.seconds(stage_, "reported_seconds", *line->seconds);
+  if (steps_.running()) {
+    steps_.end(sink_, steps_.complete());
+  } else {
+    sink_.end(stage_, false);
+  }
+  in_stage_ = sampling_ = false;
+  stage_ = 0;
+}
+
+void LogReader::end_request(const SdLine* line) {
+  end_stage(nullptr);
+  if (!in_request_) return;
+  if (line != nullptr && line->seconds) sink_.seconds(request_, "reported_seconds", *line->seconds);
+  sink_.end(request_, false);
+  in_request_ = false;
+  request_ = 0;
+}
+
+}  // namespace genscope::watch

@@ -1,0 +1,78 @@
+// The summary of a run: the figures, and the text for people.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "watch/cells.h"
+#include "watch/orphans.h"
+#include "watch/totals.h"
+
+namespace genscope::watch {
+
+// How the command ended, as the kernel says.
+struct Ending {
+  int exit_code = 0;
+  double wall_seconds = 0;
+  rusage usage{};  // of it and the descendants that it waited for
+  // Our own peak when it was started. The kernel counts it as the command's, too: usage.ru_maxrss
+  // means something only above it.
+  long own_maxrss_kib = 0;
+  std::optional<std::int64_t> max_rss_bytes() const {
+    if (usage.ru_maxrss <= own_maxrss_kib) return std::nullopt;
+    return std::int64_t{usage.ru_maxrss} * 1024;
+  }
+  std::int64_t cpu_ns() const {
+    const auto ns = [](const timeval& t) {
+      return std::int64_t{t.tv_sec} * 1'000'000'000 + std::int64_t{t.tv_usec} * 1000;
+    };
+    return ns(usage.ru_utime) + ns(usage.ru_stime);
+  }
+  // How long its main thread waited for a CPU; absent where the kernel does not count it.
+  std::optional<std::int64_t> cpu_wait_ns;
+  std::uint64_t orphans_reaped = 0;
+  std::vector<Descendant> left;  // some of those that still run
+  std::size_t left_count = 0;
+};
+
+// Energy as a counter of the device says, or as integrated from its power.
+struct Energy {
+  double joules = 0;
+  bool integrated = false;
+};
+
+struct GpuFigures {
+  std::string name;
+  std::optional<double> memory_peak_bytes, memory_total_bytes;
+  std::optional<double> busy_mean_ratio, power_mean_watts, power_limit_watts;
+  std::optional<double> temperature_max_celsius;
+  std::optional<Energy> energy;
+  std::optional<double> throttled_ratio;
+  std::string throttle;  // words
+};
+
+struct RunFigures {
+  int exit_code = 0;
+  double wall_seconds = 0;
+  double cpu_seconds = 0;
+  std::optional<double> cores;  // that it could use
+  std::optional<double> rss_peak_bytes, anon_peak_bytes, memory_limit_bytes;
+  std::optional<double> io_read_bytes, io_write_bytes;
+  std::optional<Energy> cpu_energy;
+  std::optional<double> processes_peak;
+  std::vector<GpuFigures> gpus;
+  std::uint64_t orphans_reaped = 0;
+  std::vector<Descendant> left;
+  std::size_t left_count = 0;
+};
+
+RunFigures figures_of(const RunTotals& totals, const Ending& ending);
+
+// What is not known is "n/a". `command` as one line; `no_gpu`: why there is none, or "".
+std::string summary_text(const RunFigures& figures, const std::string& command,
+                         const std::string& no_gpu, const Look& look);
+
+}  // namespace genscope::watch
