@@ -28,7 +28,7 @@ foreach(target IN LISTS cli_targets)
 endforeach()
 if(TARGET genscope_cli_objects)
   genscope_unity(genscope_cli_objects)
-  genscope_common_headers(genscope_cli_objects)
+  genscope_common_headers(genscope_cli_objects COLD)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(genscope_cli_objects PRIVATE -Wno-stringop-overflow)  # as in Module.cmake
   endif()

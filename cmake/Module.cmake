@@ -1,6 +1,6 @@
 # The functions with which every target of ours is made.
 
-# genscope_unity(<target>): compile its files joined, eight at a time. Most of a build is
+# genscope_unity(<target>): compile its files joined, sixteen at a time. Most of a build is
 # headers, parsed anew for each file: joined, a clean build takes a third of the time, and a changed
 # file still rebuilds in seconds. Names in anonymous namespaces must differ within a module.
 # GENSCOPE_UNITY=OFF compiles each file alone: tools/tidy looks at those commands.
@@ -9,7 +9,7 @@ function(genscope_unity target)
     return()
   endif()
   # The same batches in every preset: names that clash do so in the daily build.
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # g++ takes a joined file for a header, where a type with an anonymous member would be wrong.
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
@@ -35,23 +35,37 @@ function(genscope_internal_includes target)
     "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include" "${PROJECT_BINARY_DIR}/include")
 endfunction()
 
-# genscope_common_headers(<target>): the standard headers that most of our files include, parsed once
-# for all object libraries. For our own builds only: what a file needs it still includes itself, and
+# genscope_common_headers(<target> [COLD]): the standard headers that most of our files include, parsed
+# once for all object libraries. For our own builds only: what a file needs it still includes itself, and
 # tests/consumer builds without this, so that a forgotten include is found.
+#
+# Only headers of others belong here. A compiler cache may hand out a precompiled header that was made
+# before a comment in one of its files changed, and g++ then no longer knows the file by `#pragma once`.
+#
+# COLD: code that runs once per command or waits for others. Users get it with -O1 instead of -O3: it
+# compiles in two thirds of the time.
 function(genscope_common_headers target)
-  if(NOT PROJECT_IS_TOP_LEVEL OR NOT GENSCOPE_BUILD_TESTS)
+  if(NOT PROJECT_IS_TOP_LEVEL)
     return()
   endif()
-  if(NOT TARGET common_headers)
-    file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/common_headers.cc" CONTENT "\n")
-    add_library(common_headers OBJECT "${PROJECT_BINARY_DIR}/common_headers.cc")
-    genscope_defaults(common_headers)
-    target_link_libraries(common_headers PRIVATE fmt::fmt)
-    target_precompile_headers(common_headers PRIVATE
-      <algorithm> <array> <cmath> <cstdint> <cstring> <fmt/format.h> <functional> <map> <memory>
-      <mutex> <optional> <span> <string> <string_view> <utility> <variant> <vector>)
+  set(owner common_headers)
+  set(optimize "")
+  if("COLD" IN_LIST ARGN AND CMAKE_BUILD_TYPE STREQUAL "Release")
+    set(owner common_headers_cold)
+    set(optimize -O1)
   endif()
-  target_precompile_headers(${target} REUSE_FROM common_headers)
+  if(NOT TARGET ${owner})
+    file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/${owner}.cc" CONTENT "\n")
+    add_library(${owner} OBJECT "${PROJECT_BINARY_DIR}/${owner}.cc")
+    genscope_defaults(${owner})
+    target_compile_options(${owner} PRIVATE ${optimize})
+    target_link_libraries(${owner} PRIVATE fmt::fmt)
+    target_precompile_headers(${owner} PRIVATE
+      <algorithm> <array> <chrono> <cmath> <cstdint> <cstring> <filesystem> <fmt/format.h> <functional> <map>
+      <memory> <mutex> <optional> <span> <string> <string_view> <utility> <variant> <vector>)
+  endif()
+  target_compile_options(${target} PRIVATE ${optimize})
+  target_precompile_headers(${target} REUSE_FROM ${owner})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(${target} PRIVATE -Wno-array-bounds)  # the same bug, seen through the header
   endif()
@@ -114,17 +128,18 @@ function(genscope_gtest target)
                ENVIRONMENT "GENSCOPE_OUT=${PROJECT_BINARY_DIR}/test-runs")
 endfunction()
 
-# genscope_module(<name> [TEST_ONLY] [PURE] [BYTES] [DEPS <modules>] [PORTS <modules>] [LINK <third-party libs>])
+# genscope_module(<name> [TEST_ONLY] [PURE] [BYTES] [COLD] [DEPS <modules>] [PORTS <modules>] [LINK <third-party libs>])
 # Folder src/<name>: object library genscope_<name> from its *.cc, and with tests on
 # the program <name>_test from its *_test.cc. Adds to two global lists:
 #   GENSCOPE_OBJECT_LIBRARIES  what the library genscope is made of
 #   GENSCOPE_LINK              what it links
 # PURE: no thread and nothing shared, so that its tests are not built for ThreadSanitizer.
 # BYTES: reads what others wrote; UBSan looks at the alignment of its accesses.
+# COLD: see genscope_common_headers.
 # TEST_ONLY: not part of the library. DEPS that do not exist are ignored. PORTS define functions
 # that this module calls through a header of DEPS: linked with its tests, never included.
 function(genscope_module name)
-  cmake_parse_arguments(arg "TEST_ONLY;PURE;BYTES" "" "DEPS;PORTS;LINK" ${ARGN})
+  cmake_parse_arguments(arg "TEST_ONLY;PURE;BYTES;COLD" "" "DEPS;PORTS;LINK" ${ARGN})
   set(folder "${PROJECT_SOURCE_DIR}/src/${name}")
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${folder}/*.h")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.cc")
@@ -141,7 +156,9 @@ function(genscope_module name)
     genscope_defaults(${library})
     genscope_internal_includes(${library})
     genscope_unity(${library})
-    if(NOT arg_TEST_ONLY)
+    if(arg_COLD)
+      genscope_common_headers(${library} COLD)
+    elseif(NOT arg_TEST_ONLY)
       genscope_common_headers(${library})
     endif()
     if(arg_BYTES AND GENSCOPE_SANITIZE MATCHES "undefined")
