@@ -146,7 +146,7 @@ struct GpuUse {
   std::optional<double> clock_drift_ratio;  // from the first quarter of the steps to the last
   std::optional<double> memory_total_bytes, memory_peak_bytes, tree_memory_peak_bytes;
   std::uint64_t count = 0;            // GPUs that were seen
-  std::uint64_t other_processes = 0;  // that used it
+  std::optional<std::uint64_t> other_processes;  // that used it; absent where no probe lists them
 };
 
 struct HostUse {

@@ -214,7 +214,7 @@ PyObject* make_arrow(PyObject*, PyObject* args) {
   return PyTuple_Pack(2, first.get(), second.get());
 }
 
-Method functions[] = {
+Method arrow_functions[] = {
     reading<make_arrow>("arrow", METH_VARARGS,
                         "arrow(names, formats, buffers, texts, length) -> tuple"),
     {},
@@ -222,6 +222,6 @@ Method functions[] = {
 
 }  // namespace
 
-bool add_arrow(PyObject* module) { return add_functions(module, functions); }
+bool add_arrow(PyObject* module) { return add_functions(module, arrow_functions); }
 
 }  // namespace genscope::python

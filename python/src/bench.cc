@@ -197,10 +197,6 @@ PyObject* bench_render(PyObject*, PyObject* args) {
   return error ? raise(*error) : to_str(text);
 }
 
-bool put(PyObject* dict, const char* key, PyObject* owned) {
-  const Ref value(owned);
-  return value && PyDict_SetItemString(dict, key, value.get()) == 0;
-}
 PyObject* ends_of(const std::optional<stats::Interval>& interval) {
   return interval ? Py_BuildValue("[dd]", interval->low, interval->high) : none();
 }
@@ -245,7 +241,7 @@ PyObject* bench_judge(PyObject*, PyObject* args) {
   return whole ? out.release() : nullptr;
 }
 
-Method functions[] = {
+Method bench_functions[] = {
     reading<bench_measure>("bench_measure", METH_VARARGS,
                            "bench_measure(a, b, spec, progress) -> str"),
     reading<bench_compare>("bench_compare", METH_VARARGS, "bench_compare(base, new, spec) -> str"),
@@ -256,6 +252,6 @@ Method functions[] = {
 
 }  // namespace
 
-bool add_bench(PyObject* module) { return add_functions(module, functions); }
+bool add_bench(PyObject* module) { return add_functions(module, bench_functions); }
 
 }  // namespace genscope::python

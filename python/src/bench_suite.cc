@@ -81,7 +81,7 @@ PyObject* bench_suite(PyObject*, PyObject* args) {
   return error ? raise(*error) : to_str(text);
 }
 
-Method functions[] = {
+Method bench_suite_functions[] = {
     reading<bench_suite>("bench_suite", METH_VARARGS,
                          "bench_suite(path, function, spec, progress) -> str"),
     {},
@@ -89,6 +89,6 @@ Method functions[] = {
 
 }  // namespace
 
-bool add_bench_suite(PyObject* module) { return add_functions(module, functions); }
+bool add_bench_suite(PyObject* module) { return add_functions(module, bench_suite_functions); }
 
 }  // namespace genscope::python

@@ -249,13 +249,13 @@ PyObject* read_tables(PyObject*, PyObject* path) {
   return error ? raise(*error) : to_python(tables);
 }
 
-Method functions[] = {
+Method columns_functions[] = {
     reading<read_tables>("tables", METH_O, "tables(path) -> dict"),
     {},
 };
 
 }  // namespace
 
-bool add_columns(PyObject* module) { return add_functions(module, functions); }
+bool add_columns(PyObject* module) { return add_functions(module, columns_functions); }
 
 }  // namespace genscope::python

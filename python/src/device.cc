@@ -132,7 +132,7 @@ PyObject* device_timing_stats(PyObject*, PyObject*) {
       number(s.moved), "refused", number(s.refused), "left", number(s.left), "off", s.off.c_str());
 }
 
-Method functions[] = {
+Method device_functions[] = {
     reading<device_timing>(
         "device_timing", METH_VARARGS,
         "device_timing(api, stream=None, stage_end=None, /): 'cuda', 'hip', or '' to end it."),
@@ -147,6 +147,6 @@ void settle_device_time() noexcept {
   if (g_timer != nullptr) g_timer->settle();
 }
 
-bool add_device(PyObject* module) { return add_functions(module, functions); }
+bool add_device(PyObject* module) { return add_functions(module, device_functions); }
 
 }  // namespace genscope::python

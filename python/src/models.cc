@@ -100,7 +100,7 @@ PyObject* predict_cost(PyObject*, PyObject* args, PyObject* keywords) {
   return json ? to_str(*json) : raise(json.error());
 }
 
-Method functions[] = {
+Method models_functions[] = {
     reading<inspect_path>("inspect", METH_O, "inspect(path) -> str"),
     reading<predict_cost>("predict", METH_VARARGS | METH_KEYWORDS,
                           "predict(model, gpu, **workload) -> str"),
@@ -109,6 +109,6 @@ Method functions[] = {
 
 }  // namespace
 
-bool add_models(PyObject* module) { return add_functions(module, functions); }
+bool add_models(PyObject* module) { return add_functions(module, models_functions); }
 
 }  // namespace genscope::python

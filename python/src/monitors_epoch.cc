@@ -18,9 +18,9 @@ struct Epochs {
   Ref print;                                         // (text)
   Ref number;                                        // makes a number of a loss, or None
 };
-using Object = Holder<Epochs>;
+using EpochObject = Holder<Epochs>;
 
-PyObject* epochs_new(PyTypeObject* type, PyObject*, PyObject*) { return Object::make(type); }
+PyObject* epochs_new(PyTypeObject* type, PyObject*, PyObject*) { return EpochObject::make(type); }
 
 int epochs_init(PyObject* object, PyObject* args, PyObject* keywords) {
   static const char* names[] = {"print", "number", "enabled",        "verbose_batches",   "device",
@@ -33,7 +33,7 @@ int epochs_init(PyObject* object, PyObject* args, PyObject* keywords) {
                                   &samples) == 0) {
     return -1;
   }
-  Epochs& self = Object::of(object);
+  Epochs& self = EpochObject::of(object);
   self.begun = true;
   EpochMonitorOptions options;
   options.enabled = enabled != 0;
@@ -55,7 +55,7 @@ int epochs_init(PyObject* object, PyObject* args, PyObject* keywords) {
 // Runs `call`, and prints what it says.
 template <class Call>
 PyObject* printed(PyObject* object, Call&& call) {
-  Epochs& self = Object::of(object);
+  Epochs& self = EpochObject::of(object);
   const std::shared_ptr<EpochPerformanceMonitor> monitor = self.monitor;
   if (monitor == nullptr) {
     if (self.begun) throw std::bad_alloc();
@@ -141,7 +141,7 @@ PyObject* batch_end(PyObject* self, PyObject* const* args, Py_ssize_t count, PyO
   unsigned long long batch = 0, samples = 0;
   std::optional<double> loss;
   if (!by_name(names, args, count, keywords, given) || !whole(given[0], batch) ||
-      !loss_of(Object::of(self), given[1], loss) ||
+      !loss_of(EpochObject::of(self), given[1], loss) ||
       (given[2] != nullptr && !whole(given[2], samples))) {
     return nullptr;
   }
@@ -149,7 +149,7 @@ PyObject* batch_end(PyObject* self, PyObject* const* args, Py_ssize_t count, PyO
       self, [&](EpochPerformanceMonitor& monitor) { monitor.on_batch_end(batch, loss, samples); });
 }
 PyObject* statistics(PyObject* self, PyObject*) {
-  const std::shared_ptr<EpochPerformanceMonitor> monitor = Object::of(self).monitor;
+  const std::shared_ptr<EpochPerformanceMonitor> monitor = EpochObject::of(self).monitor;
   std::string json = "{}";
   if (monitor != nullptr) {
     const WithoutGil released;
@@ -161,7 +161,7 @@ PyObject* forget_all(PyObject* self, PyObject*) {
   return printed(self, [](EpochPerformanceMonitor& monitor) { monitor.reset(); });
 }
 
-Method methods[] = {
+Method epoch_methods[] = {
     recording<epoch_start>("on_epoch_start", METH_NOARGS),
     recording<epoch_end>("on_epoch_end", METH_NOARGS),
     recording<batch_start>("on_batch_start", METH_FASTCALL | METH_KEYWORDS,
@@ -174,18 +174,18 @@ Method methods[] = {
     recording<forget_all>("reset", METH_NOARGS),
     {},
 };
-Slot slots[] = {
-    Slot::made<epochs_new, Object>(),
+Slot epoch_slots[] = {
+    Slot::made<epochs_new, EpochObject>(),
     Slot::init<epochs_init>(),
-    Slot::dealloc<Object::dealloc>(),
-    Slot(methods),
+    Slot::dealloc<EpochObject::dealloc>(),
+    Slot(epoch_methods),
     {},
 };
-constexpr TypeSpec spec = {"genscope._core.EpochMonitor", sizeof(Object), slots,
+constexpr TypeSpec epoch_spec = {"genscope._core.EpochMonitor", sizeof(EpochObject), epoch_slots,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE};
 
 }  // namespace
 
-bool add_epoch_monitor(PyObject* module) { return add_type(module, spec, "EpochMonitor"); }
+bool add_epoch_monitor(PyObject* module) { return add_type(module, epoch_spec, "EpochMonitor"); }
 
 }  // namespace genscope::python

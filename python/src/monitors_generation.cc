@@ -13,7 +13,7 @@
 namespace genscope::python {
 namespace {
 
-using MonitorObject = Holder<GenerationMonitor>;
+using GenerationMonitorObject = Holder<GenerationMonitor>;
 
 // A LoadScope that needs no memory but the object's.
 class Load {
@@ -141,7 +141,7 @@ void drop(PyObject* object) {
   PyGILState_Release(state);
 }
 
-PyObject* monitor_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
+PyObject* generation_monitor_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   static const char* names[] = {"low",        "high",         "model_path",
                                 "history",    "step_history", "warn_from_step",
                                 "gpu_memory", "on_warning",   nullptr};
@@ -169,7 +169,7 @@ PyObject* monitor_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     const WithoutGil released;
     made.emplace(std::move(options));
   }
-  return MonitorObject::make(type, *made);
+  return GenerationMonitorObject::make(type, *made);
 }
 
 PyObject* monitor_start(PyObject* self, PyObject* args, PyObject* keywords) {
@@ -177,7 +177,7 @@ PyObject* monitor_start(PyObject* self, PyObject* args, PyObject* keywords) {
   if (!settings_of(args, keywords, settings)) return nullptr;
   const bool task = loop_is_running();
   if (task) settings.under = current();
-  GenerationMonitor& monitor = MonitorObject::of(self);
+  GenerationMonitor& monitor = GenerationMonitorObject::of(self);
   Ref object(RunningObject::make(running_type()));
   if (!object) return nullptr;
   Running& running = RunningObject::of(object.get());
@@ -204,7 +204,7 @@ PyObject* monitor_load(PyObject* self, PyObject* args) {
   const char* name = nullptr;
   int setup = 0;
   if (PyArg_ParseTuple(args, "sp", &name, &setup) == 0) return nullptr;
-  GenerationMonitor& monitor = MonitorObject::of(self);
+  GenerationMonitor& monitor = GenerationMonitorObject::of(self);
   Ref object(LoadObject::make(g_load));
   if (object) LoadObject::of(object.get()).begin(monitor, name, setup != 0);
   return object.release();
@@ -225,11 +225,11 @@ PyObject* json_from(PyObject* self, Make&& make) {
   std::string json;
   {
     const WithoutGil released;
-    json = make(MonitorObject::of(self));
+    json = make(GenerationMonitorObject::of(self));
   }
   return json.empty() ? none() : to_str(json);
 }
-PyObject* monitor_summary(PyObject* self, PyObject*) {
+PyObject* generation_monitor_summary(PyObject* self, PyObject*) {
   return json_from(self, [](const GenerationMonitor& monitor) {
     return to_json(monitor.get_performance_summary());
   });
@@ -244,7 +244,7 @@ PyObject* monitor_history(PyObject* self, PyObject*) {
   std::vector<GenerationMetrics> history;
   {
     const WithoutGil released;
-    history = MonitorObject::of(self).get_history();
+    history = GenerationMonitorObject::of(self).get_history();
   }
   Ref list(PyList_New(0));
   for (const GenerationMetrics& metrics : history) {
@@ -273,7 +273,7 @@ PyObject* monitor_compare(PyObject* self, PyObject* args) {
   const auto before = parse(json);
   if (!before) return nullptr;
   const Result<GenerationComparison> change =
-      MonitorObject::of(self).get_before_after_comparison(*before);
+      GenerationMonitorObject::of(self).get_before_after_comparison(*before);
   return change ? to_str(to_json(*change)) : raise(change.error());
 }
 PyObject* monitor_diagnose(PyObject* self, PyObject* args) {
@@ -288,7 +288,7 @@ PyObject* monitor_diagnose(PyObject* self, PyObject* args) {
     return text;
   });
 }
-PyObject* monitor_text(PyObject*, PyObject* args) {
+PyObject* generation_monitor_text(PyObject*, PyObject* args) {
   const char* json = nullptr;
   if (PyArg_ParseTuple(args, "s", &json) == 0) return nullptr;
   const auto metrics = parse(json);
@@ -297,7 +297,7 @@ PyObject* monitor_text(PyObject*, PyObject* args) {
 PyObject* monitor_validate(PyObject* self, PyObject* args) {
   double seconds = 0;
   if (PyArg_ParseTuple(args, "d", &seconds) == 0) return nullptr;
-  return PyBool_FromLong(MonitorObject::of(self).validate_performance_target(seconds) ? 1 : 0);
+  return PyBool_FromLong(GenerationMonitorObject::of(self).validate_performance_target(seconds) ? 1 : 0);
 }
 
 PyObject* file_of(PyObject* self, PyObject* args, bool write) {
@@ -307,7 +307,7 @@ PyObject* file_of(PyObject* self, PyObject* args, bool write) {
   std::optional<Error> error;
   {
     const WithoutGil released;
-    GenerationMonitor& monitor = MonitorObject::of(self);
+    GenerationMonitor& monitor = GenerationMonitorObject::of(self);
     const Status done =
         write ? monitor.export_metrics_to_json(at) : monitor.import_metrics_from_json(at);
     if (!done) error = done.error();
@@ -317,29 +317,29 @@ PyObject* file_of(PyObject* self, PyObject* args, bool write) {
 PyObject* monitor_export(PyObject* self, PyObject* args) { return file_of(self, args, true); }
 PyObject* monitor_import(PyObject* self, PyObject* args) { return file_of(self, args, false); }
 PyObject* monitor_reset(PyObject* self, PyObject*) {
-  MonitorObject::of(self).reset_metrics();
+  GenerationMonitorObject::of(self).reset_metrics();
   return none();
 }
-PyObject* monitor_clear(PyObject* self, PyObject*) {
-  MonitorObject::of(self).clear_history();
+PyObject* generation_monitor_clear(PyObject* self, PyObject*) {
+  GenerationMonitorObject::of(self).clear_history();
   return none();
 }
 
-Method monitor_methods[] = {
+Method generation_monitor_methods[] = {
     recording<monitor_start, Drop<give_ended, 1, 0>>("start", METH_VARARGS | METH_KEYWORDS,
                                                      "A generation that runs."),
     recording<monitor_load, Drop<give_no_load, 1, 0>>("load", METH_VARARGS, "load(name, setup, /)"),
-    reading<monitor_summary>("summary", METH_NOARGS, "JSON."),
+    reading<generation_monitor_summary>("summary", METH_NOARGS, "JSON."),
     reading<monitor_metrics>("metrics", METH_NOARGS, "JSON of the last generation, or None."),
     reading<monitor_history>("history", METH_NOARGS, "JSON texts, oldest first."),
     reading<monitor_compare>("compare", METH_VARARGS, "compare(before, /) -> JSON"),
     reading<monitor_diagnose>("diagnose", METH_VARARGS, "diagnose(metrics, facts, /) -> JSON"),
-    reading<monitor_text>("text", METH_VARARGS, "text(metrics, /): lines for people."),
+    reading<generation_monitor_text>("text", METH_VARARGS, "text(metrics, /): lines for people."),
     reading<monitor_validate>("validate", METH_VARARGS),
     reading<monitor_export>("export_json", METH_VARARGS),
     reading<monitor_import>("import_json", METH_VARARGS),
     recording<monitor_reset>("reset_metrics", METH_NOARGS),
-    recording<monitor_clear>("clear_history", METH_NOARGS),
+    recording<generation_monitor_clear>("clear_history", METH_NOARGS),
     {},
 };
 Method load_methods[] = {
@@ -347,10 +347,10 @@ Method load_methods[] = {
                                                     "end(failed=False, /) -> seconds"),
     {},
 };
-Slot monitor_slots[] = {
-    Slot::made<monitor_new, MonitorObject>(),
-    Slot::dealloc<MonitorObject::dealloc>(),
-    Slot(monitor_methods),
+Slot generation_monitor_slots[] = {
+    Slot::made<generation_monitor_new, GenerationMonitorObject>(),
+    Slot::dealloc<GenerationMonitorObject::dealloc>(),
+    Slot(generation_monitor_methods),
     {},
 };
 Slot load_slots[] = {
@@ -358,8 +358,8 @@ Slot load_slots[] = {
     Slot(load_methods),
     {},
 };
-constexpr TypeSpec monitor_spec = {"genscope._core.GenerationMonitor", sizeof(MonitorObject),
-                                   monitor_slots};
+constexpr TypeSpec generation_monitor_spec = {"genscope._core.GenerationMonitor", sizeof(GenerationMonitorObject),
+                                   generation_monitor_slots};
 constexpr TypeSpec load_spec = {"genscope._core.Load", sizeof(LoadObject), load_slots, kMadeHere};
 
 }  // namespace
@@ -370,7 +370,7 @@ bool add_generation_monitor(PyObject* module) {
   g_no_load = LoadObject::make(g_load);
   g_not_known = PyFloat_FromDouble(std::numeric_limits<double>::quiet_NaN());
   return g_no_load != nullptr && g_not_known != nullptr && add_running(module) &&
-         add_type(module, monitor_spec, "GenerationMonitor");
+         add_type(module, generation_monitor_spec, "GenerationMonitor");
 }
 
 }  // namespace genscope::python

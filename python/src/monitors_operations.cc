@@ -13,7 +13,7 @@ struct Monitor {
   std::shared_ptr<MemoryReader> memory;
   std::shared_ptr<PerformanceMonitor> monitor;
 };
-using MonitorObject = Holder<Monitor>;
+using OperationMonitorObject = Holder<Monitor>;
 
 // One `with`; may be entered again once it has ended.
 struct Tracked {
@@ -26,7 +26,7 @@ struct Tracked {
 using TrackedObject = Holder<Tracked>;
 PyTypeObject* g_tracked = nullptr;
 
-PyObject* monitor_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
+PyObject* operation_monitor_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   static const char* names[] = {"enabled", "device", "read", "reset", "max_records", nullptr};
   int enabled = 1, device = 0;
   unsigned long long records = PerformanceMonitorOptions{}.max_records;
@@ -42,7 +42,7 @@ PyObject* monitor_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   if (options.enabled) options.memory = memory_of(read, reset, device);
   const bool gpu = options.memory != nullptr && options.memory->has_gpu();
   std::shared_ptr<MemoryReader> memory = options.memory;
-  return MonitorObject::make(type, gpu, std::move(memory),
+  return OperationMonitorObject::make(type, gpu, std::move(memory),
                              std::make_shared<PerformanceMonitor>(std::move(options)));
 }
 
@@ -51,7 +51,7 @@ PyObject* monitor_track(PyObject* self, PyObject* args) {
   int aggregate = 0;
   std::string_view text;
   if (PyArg_ParseTuple(args, "U|p", &name, &aggregate) == 0 || !text_of(name, text)) return nullptr;
-  const Monitor& monitor = MonitorObject::of(self);
+  const Monitor& monitor = OperationMonitorObject::of(self);
   return TrackedObject::make(g_tracked, monitor.release, aggregate != 0, std::string(text),
                              monitor.monitor, nullptr);
 }
@@ -87,11 +87,11 @@ PyObject* text_from(PyObject* self, Make&& make) {
   std::string text;
   {
     const WithoutGil released;
-    text = make(*MonitorObject::of(self).monitor);
+    text = make(*OperationMonitorObject::of(self).monitor);
   }
   return to_str(text);
 }
-PyObject* monitor_summary(PyObject* self, PyObject* args) {
+PyObject* operation_monitor_summary(PyObject* self, PyObject* args) {
   int aggregate = 1, full = 0;
   if (PyArg_ParseTuple(args, "|pp", &aggregate, &full) == 0) return nullptr;
   return text_from(self, [&](const PerformanceMonitor& monitor) {
@@ -111,7 +111,7 @@ PyObject* total_time(PyObject* self, PyObject*) {
   double seconds = 0;
   {
     const WithoutGil released;
-    seconds = MonitorObject::of(self).monitor->get_total_time();
+    seconds = OperationMonitorObject::of(self).monitor->get_total_time();
   }
   return PyFloat_FromDouble(seconds);
 }
@@ -121,20 +121,20 @@ PyObject* operation_time(PyObject* self, PyObject* name) {
   std::optional<double> seconds;
   {
     const WithoutGil released;
-    seconds = MonitorObject::of(self).monitor->get_operation_time(text);
+    seconds = OperationMonitorObject::of(self).monitor->get_operation_time(text);
   }
   return to_float(seconds);
 }
-PyObject* monitor_clear(PyObject* self, PyObject*) {
+PyObject* operation_monitor_clear(PyObject* self, PyObject*) {
   {
     const WithoutGil released;
-    MonitorObject::of(self).monitor->clear();
+    OperationMonitorObject::of(self).monitor->clear();
   }
   return none();
 }
 // memory() -> (cpu, used, reserved, peak): bytes now, None for what is not known.
 PyObject* monitor_memory(PyObject* self, PyObject*) {
-  const Monitor& monitor = MonitorObject::of(self);
+  const Monitor& monitor = OperationMonitorObject::of(self);
   std::optional<std::uint64_t> cpu;
   GpuMemory gpu;
   if (monitor.memory != nullptr) {
@@ -204,17 +204,17 @@ PyObject* once_end(PyObject* object, PyObject* args) {
   return to_str(std::exchange(*self.text, {}));
 }
 
-Method monitor_methods[] = {
+Method operation_monitor_methods[] = {
     recording<monitor_track, Drop<give_nothing, 1, 0>>("track", METH_VARARGS,
                                                        "track(operation, aggregate=False, /)"),
-    reading<monitor_summary>("summary", METH_VARARGS,
+    reading<operation_monitor_summary>("summary", METH_VARARGS,
                              "summary(show_aggregate=True, full=False, /)"),
     reading<monitor_json>("to_json", METH_NOARGS),
     reading<monitor_csv>("to_csv", METH_NOARGS),
     reading<monitor_reason>("gpu_reason", METH_NOARGS, "Why GPU figures are absent."),
     reading<total_time>("total_time", METH_NOARGS),
     reading<operation_time>("operation_time", METH_O),
-    recording<monitor_clear>("clear", METH_NOARGS),
+    recording<operation_monitor_clear>("clear", METH_NOARGS),
     reading<monitor_memory>("memory", METH_NOARGS,
                             "(cpu, used, reserved, peak) in bytes, or None."),
     {},
@@ -229,10 +229,10 @@ Method once_methods[] = {
                                                   "end(failed=False, /) -> str"),
     {},
 };
-Slot monitor_slots[] = {
-    Slot::made<monitor_new, MonitorObject>(),
-    Slot::dealloc<MonitorObject::dealloc>(),
-    Slot(monitor_methods),
+Slot operation_monitor_slots[] = {
+    Slot::made<operation_monitor_new, OperationMonitorObject>(),
+    Slot::dealloc<OperationMonitorObject::dealloc>(),
+    Slot(operation_monitor_methods),
     {},
 };
 Slot tracked_slots[] = {
@@ -246,8 +246,8 @@ Slot once_slots[] = {
     Slot(once_methods),
     {},
 };
-constexpr TypeSpec monitor_spec = {"genscope._core.OperationMonitor", sizeof(MonitorObject),
-                                   monitor_slots};
+constexpr TypeSpec operation_monitor_spec = {"genscope._core.OperationMonitor", sizeof(OperationMonitorObject),
+                                   operation_monitor_slots};
 constexpr TypeSpec tracked_spec = {"genscope._core.TrackedOperation", sizeof(TrackedObject),
                                    tracked_slots, kMadeHere};
 constexpr TypeSpec once_spec = {"genscope._core.OneOperation", sizeof(OnceObject), once_slots};
@@ -256,7 +256,7 @@ constexpr TypeSpec once_spec = {"genscope._core.OneOperation", sizeof(OnceObject
 
 bool add_operation_monitor(PyObject* module) {
   g_tracked = make_type(module, tracked_spec);
-  return g_tracked != nullptr && add_type(module, monitor_spec, "OperationMonitor") &&
+  return g_tracked != nullptr && add_type(module, operation_monitor_spec, "OperationMonitor") &&
          add_type(module, once_spec, "OneOperation");
 }
 

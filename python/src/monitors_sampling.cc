@@ -10,7 +10,7 @@
 namespace genscope::python {
 namespace {
 
-using Object = Holder<std::unique_ptr<Sampler>>;
+using SamplerObject = Holder<std::unique_ptr<Sampler>>;
 
 PyObject* sampler_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   static const char* names[] = {"probes",          "interval",  "gpu_memory", "gpu_utilization",
@@ -44,14 +44,14 @@ PyObject* sampler_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     if (!probe) return raise(probe.error());
     sampler->add(std::move(*probe));
   }
-  return Object::make(type, std::move(sampler));
+  return SamplerObject::make(type, std::move(sampler));
 }
 
 PyObject* sampler_start(PyObject* self, PyObject*) {
   std::optional<Error> error;
   {
     const WithoutGil released;
-    const Status started = Object::of(self)->start();
+    const Status started = SamplerObject::of(self)->start();
     if (!started) error = started.error();
   }
   return error ? raise(*error) : none();
@@ -59,22 +59,17 @@ PyObject* sampler_start(PyObject* self, PyObject*) {
 PyObject* sampler_stop(PyObject* self, PyObject*) {
   {
     const WithoutGil released;
-    Object::of(self)->stop();
+    SamplerObject::of(self)->stop();
   }
   return none();
 }
 void sampler_dealloc(PyObject* self) {
-  if (Object::full_in(self)) {
-    std::unique_ptr<Sampler> sampler = std::move(Object::of(self));
+  if (SamplerObject::full_in(self)) {
+    std::unique_ptr<Sampler> sampler = std::move(SamplerObject::of(self));
     const WithoutGil released;
     sampler.reset();
   }
-  Object::dealloc(self);
-}
-
-bool put(PyObject* dict, std::string_view key, PyObject* owned) {
-  const Ref name(to_str(key)), value(owned);
-  return name && value && PyDict_SetItem(dict, name.get(), value.get()) == 0;
+  SamplerObject::dealloc(self);
 }
 
 // {kind, id, name, facts{}, values{metric: number}, absent{metric: reason}}
@@ -110,7 +105,7 @@ PyObject* sampler_snapshot(PyObject* self, PyObject*) {
   Snapshot now;
   {
     const WithoutGil released;
-    now = Object::of(self)->snapshot();
+    now = SamplerObject::of(self)->snapshot();
   }
   Ref list(PyList_New(0));
   for (std::uint32_t i = 0; list && i < now.entities.size(); ++i) {
@@ -125,7 +120,7 @@ PyObject* sampler_reports(PyObject* self, PyObject*) {
   std::vector<ProbeReport> reports;
   {
     const WithoutGil released;
-    reports = Object::of(self)->reports();
+    reports = SamplerObject::of(self)->reports();
   }
   Ref list(PyList_New(0));
   for (const ProbeReport& report : reports) {
@@ -137,12 +132,12 @@ PyObject* sampler_reports(PyObject* self, PyObject*) {
   return list.release();
 }
 PyObject* sampler_request(PyObject* self, PyObject*) {
-  Object::of(self)->request(Tier::fast);
-  Object::of(self)->request(Tier::normal);
+  SamplerObject::of(self)->request(Tier::fast);
+  SamplerObject::of(self)->request(Tier::normal);
   return none();
 }
 
-Method methods[] = {
+Method sampler_methods[] = {
     recording<sampler_start>("start", METH_NOARGS,
                              "Opens the probes, reads once, starts the thread."),
     recording<sampler_stop>("stop", METH_NOARGS, "Reads a last time and ends the thread."),
@@ -151,16 +146,16 @@ Method methods[] = {
     recording<sampler_request>("request", METH_NOARGS, "Reads at the next occasion."),
     {},
 };
-Slot slots[] = {
-    Slot::made<sampler_new, Object>(),
+Slot sampler_slots[] = {
+    Slot::made<sampler_new, SamplerObject>(),
     Slot::dealloc<sampler_dealloc>(),
-    Slot(methods),
+    Slot(sampler_methods),
     {},
 };
-constexpr TypeSpec spec = {"genscope._core.Sampler", sizeof(Object), slots};
+constexpr TypeSpec sampler_spec = {"genscope._core.Sampler", sizeof(SamplerObject), sampler_slots};
 
 }  // namespace
 
-bool add_sampler(PyObject* module) { return add_type(module, spec, "Sampler"); }
+bool add_sampler(PyObject* module) { return add_type(module, sampler_spec, "Sampler"); }
 
 }  // namespace genscope::python

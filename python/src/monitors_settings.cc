@@ -15,10 +15,6 @@
 namespace genscope::python {
 namespace {
 
-bool put(PyObject* dict, const char* key, PyObject* owned) {
-  const Ref value(owned);
-  return value && PyDict_SetItemString(dict, key, value.get()) == 0;
-}
 PyObject* flag(bool value) { return PyBool_FromLong(value ? 1 : 0); }
 PyObject* count(std::uint64_t value) { return PyLong_FromUnsignedLongLong(value); }
 PyObject* count(const std::optional<std::uint64_t>& value) {
@@ -163,7 +159,7 @@ PyObject* aggregate_path(PyObject*, PyObject* args) {
   return Py_BuildValue("(NN)", to_str(json), list.release());
 }
 
-Method functions[] = {
+Method monitors_settings_functions[] = {
     reading<read_config>("load_config", METH_VARARGS, "load_config(path, /) -> dict"),
     reading<read_config_text>("parse_config", METH_VARARGS,
                               "parse_config(yaml, file_name, /) -> dict"),
@@ -178,6 +174,6 @@ Method functions[] = {
 
 }  // namespace
 
-bool add_settings(PyObject* module) { return add_functions(module, functions); }
+bool add_settings(PyObject* module) { return add_functions(module, monitors_settings_functions); }
 
 }  // namespace genscope::python

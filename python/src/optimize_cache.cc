@@ -293,7 +293,7 @@ Slot waiting_slots[] = {Slot::dealloc<WaitingObject::dealloc>(), Slot(waiting_me
 constexpr TypeSpec waiting_spec = {"genscope._core.CacheWaiting", sizeof(WaitingObject),
                                    waiting_slots, kMadeHere};
 
-Method functions[] = {
+Method optimize_cache_functions[] = {
     reading<memory_cache>(
         "memory_cache", METH_VARARGS,
         "memory_cache(capacity, policy, ttl, soft_ttl, stale_on_error, largest_share=0.1, /)"),
@@ -308,7 +308,7 @@ bool add_optimize_cache(PyObject* module) {
   g_lead_type = make_type(module, lead_spec);
   g_waiting_type = make_type(module, waiting_spec);
   return g_cache_type != nullptr && g_lead_type != nullptr && g_waiting_type != nullptr &&
-         add_functions(module, functions);
+         add_functions(module, optimize_cache_functions);
 }
 
 }  // namespace genscope::python

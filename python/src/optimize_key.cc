@@ -199,7 +199,7 @@ Slot key_slots[] = {
 };
 constexpr TypeSpec key_spec = {"genscope._core.CacheKey", sizeof(KeyObject), key_slots, kMadeHere};
 
-Method functions[] = {
+Method optimize_key_functions[] = {
     reading<cache_key>("cache_key", METH_VARARGS, "cache_key(kind, parts, named, /)"),
     reading<cache_key_convert>("cache_key_convert", METH_O, "cache_key_convert(function, /)"),
     {},
@@ -222,7 +222,7 @@ bool add_optimize_key(PyObject* module) {
   if (g_key_type == nullptr) return false;
   const Ref type = another(reinterpret_cast<PyObject*>(g_key_type));
   return PyModule_AddObjectRef(module, "CacheKey", type.get()) == 0 &&
-         add_functions(module, functions);
+         add_functions(module, optimize_key_functions);
 }
 
 }  // namespace genscope::python

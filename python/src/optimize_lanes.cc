@@ -356,7 +356,7 @@ Slot limiter_slots[] = {Slot(limiter_methods), Slot::dealloc<LimiterObject::deal
 constexpr TypeSpec limiter_spec = {"genscope._core.FairLimiter", sizeof(LimiterObject),
                                    limiter_slots, kMadeHere};
 
-Method functions[] = {reading<device_lane>("device_lane", METH_VARARGS),
+Method optimize_lanes_functions[] = {reading<device_lane>("device_lane", METH_VARARGS),
                       reading<fair_limiter>("fair_limiter", METH_VARARGS),
                       {}};
 
@@ -367,7 +367,7 @@ bool add_optimize_lanes(PyObject* module) {
   g_lane = make_type(module, lane_spec);
   g_limiter = make_type(module, limiter_spec);
   return g_ticket != nullptr && g_lane != nullptr && g_limiter != nullptr &&
-         add_functions(module, functions);
+         add_functions(module, optimize_lanes_functions);
 }
 
 }  // namespace genscope::python

@@ -206,12 +206,12 @@ PyObject* manager_add(PyObject* self, PyObject* dict) {
   return status_or_none(manager_in(self).add(spec, hooks_from(dict)));
 }
 
-struct Asked {
+struct ModelAsked {
   std::string model, device;
   LeaseOptions options;
 };
 // (model, timeout or None, priority, device or None[, callback])
-bool asked_from(PyObject* args, Asked& asked, PyObject** callback) {
+bool asked_from(PyObject* args, ModelAsked& asked, PyObject** callback) {
   const char *model = nullptr, *device = nullptr;
   PyObject* timeout = nullptr;
   int priority = 0;
@@ -245,7 +245,7 @@ PyObject* answer_tuple(LeaseAnswer& answer) {
 // lease(model, timeout, priority, device) -> (lease, refusal, message). Waits without the GIL;
 // Ctrl-C withdraws the request.
 PyObject* manager_lease(PyObject* self, PyObject* args) {
-  Asked asked;
+  ModelAsked asked;
   if (!asked_from(args, asked, nullptr)) return nullptr;
   struct Wait {
     std::mutex mutex;
@@ -283,7 +283,7 @@ PyObject* manager_lease(PyObject* self, PyObject* args) {
 // request(model, timeout, priority, device, callback) -> int. callback(lease, refusal, message) is
 // called once, on any thread, perhaps before this returns.
 PyObject* manager_request(PyObject* self, PyObject* args) {
-  Asked asked;
+  ModelAsked asked;
   PyObject* callback = nullptr;
   if (!asked_from(args, asked, &callback)) return nullptr;
   const Shared then = shared(callback);

@@ -409,7 +409,7 @@ PyObject* replicas(PyObject*, PyObject* args) {
   return wanted ? PyLong_FromSize_t(*wanted) : none();
 }
 
-Method functions[] = {
+Method optimize_queues_functions[] = {
     reading<search_batch>("optimal_batch", METH_VARARGS),
     reading<replicas>("desired_replicas", METH_VARARGS,
                       "desired_replicas(arriving_cost_per_second, capacity_per_second)"),
@@ -420,7 +420,7 @@ Method functions[] = {
 
 bool add_optimize_queues(PyObject* module) {
   return add_type(module, queue_spec, "BatchQueue") &&
-         add_type(module, admission_spec, "AdmissionQueue") && add_functions(module, functions);
+         add_type(module, admission_spec, "AdmissionQueue") && add_functions(module, optimize_queues_functions);
 }
 
 }  // namespace genscope::python

@@ -131,7 +131,7 @@ Slot redis_slots[] = {
 constexpr TypeSpec redis_spec = {"genscope._core.RedisTier",
                                  sizeof(TierObject<optimize::RedisTier>), redis_slots, kMadeHere};
 
-Method functions[] = {
+Method optimize_tiers_functions[] = {
     reading<disk_tier>("disk_tier", METH_VARARGS, "disk_tier(folder, capacity, /)"),
     reading<redis_tier>("redis_tier", METH_VARARGS, "redis_tier(url, prefix, timeout, pause, /)"),
     {},
@@ -142,7 +142,7 @@ Method functions[] = {
 bool add_optimize_tiers(PyObject* module) {
   g_disk_type = make_type(module, disk_spec);
   g_redis_type = make_type(module, redis_spec);
-  return g_disk_type != nullptr && g_redis_type != nullptr && add_functions(module, functions);
+  return g_disk_type != nullptr && g_redis_type != nullptr && add_functions(module, optimize_tiers_functions);
 }
 
 }  // namespace genscope::python

@@ -38,7 +38,7 @@ PyObject* make_plain(PyObject*, PyObject* args) {
   return PyArg_ParseTuple(args, "O|i", &value, &depth) != 0 ? plain_copy(value, depth) : nullptr;
 }
 
-Method functions[] = {
+Method plain_functions[] = {
     reading<make_plain>(
         "plain", METH_VARARGS,
         "plain(value, depth=8, /): a copy for JSON that holds nothing of the program's."),
@@ -58,6 +58,6 @@ PyObject* plain_copy(PyObject* value, int depth) noexcept {
   return name ? PyUnicode_FromFormat("<%U>", name.get()) : nullptr;
 }
 
-bool add_plain(PyObject* module) { return add_functions(module, functions); }
+bool add_plain(PyObject* module) { return add_functions(module, plain_functions); }
 
 }  // namespace genscope::python

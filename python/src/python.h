@@ -58,6 +58,12 @@ inline PyObject* to_str(std::string_view text) noexcept {
   return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
 }
 
+// dict[key] = owned, which may be null when its making failed. False: a Python exception is set.
+inline bool put(PyObject* dict, std::string_view key, PyObject* owned) noexcept {
+  const Ref name(to_str(key)), value(owned);
+  return name && value && PyDict_SetItem(dict, name.get(), value.get()) == 0;
+}
+
 // Raises what an Error says: ValueError, FileNotFoundError, OSError.
 PyObject* raise(const Error& error) noexcept;
 

@@ -146,7 +146,7 @@ PyObject* make_comparison(PyObject*, PyObject* args) {
   return error ? raise(*error) : to_str(text);
 }
 
-Method functions[] = {
+Method reading_functions[] = {
     reading<make_report>("report", METH_VARARGS, "report(path, format, /) -> str"),
     reading<make_comparison>(
         "compare", METH_VARARGS,
@@ -156,6 +156,6 @@ Method functions[] = {
 
 }  // namespace
 
-bool add_reading(PyObject* module) { return add_functions(module, functions); }
+bool add_reading(PyObject* module) { return add_functions(module, reading_functions); }
 
 }  // namespace genscope::python

@@ -8,13 +8,13 @@
 namespace genscope::python {
 namespace {
 
-using MonitorObject = Holder<RequestMonitor>;
+using RequestMonitorObject = Holder<RequestMonitor>;
 using ServedObject = Holder<ServedRequest>;
 
 PyTypeObject* g_served = nullptr;
-PyObject* g_spare = nullptr;  // a ServedRequest that has ended
+PyObject* g_spare_request = nullptr;  // a ServedRequest that has ended
 
-PyObject* give_spare(PyObject*, PyObject* const*) noexcept { return another(g_spare).release(); }
+PyObject* give_spare_request(PyObject*, PyObject* const*) noexcept { return another(g_spare_request).release(); }
 
 // --- a request
 
@@ -44,7 +44,7 @@ PyObject* served_fail(PyObject* self, PyObject* error_class) {
   ServedObject::of(self).fail(text);
   return none();
 }
-PyObject* get_id(PyObject* self, void*) {
+PyObject* get_request_id(PyObject* self, void*) {
   return PyLong_FromUnsignedLongLong(ServedObject::of(self).id());
 }
 PyObject* get_span_id(PyObject* self, void*) {
@@ -64,7 +64,7 @@ Method served_methods[] = {
     {},
 };
 Value served_properties[] = {
-    recorded_value<get_id, DropId>("id", "Counts up within the monitor; 0 once it has ended."),
+    recorded_value<get_request_id, DropId>("id", "Counts up within the monitor; 0 once it has ended."),
     recorded_value<get_span_id, DropId>("span_id", "0 while nothing is recorded."),
     value<get_elapsed>("elapsed_seconds", "0 once it has ended."),
     {},
@@ -80,7 +80,7 @@ constexpr TypeSpec served_spec = {"genscope._core.ServedRequest", sizeof(ServedO
 
 // --- the monitor
 
-PyObject* monitor_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
+PyObject* request_monitor_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   static const char* names[] = {"name",          "slo_seconds",     "window",
                                 "error_classes", "publish_seconds", nullptr};
   RequestMonitorOptions options;
@@ -101,23 +101,23 @@ PyObject* monitor_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   given.name = name;
   given.window = static_cast<std::size_t>(window);
   given.error_classes = static_cast<std::size_t>(classes);
-  return MonitorObject::make(type, std::move(given));
+  return RequestMonitorObject::make(type, std::move(given));
 }
 
 template <ServedRequest (RequestMonitor::*kOpen)(std::string_view)>
 PyObject* monitor_open(PyObject* self, PyObject* route) {
   std::string_view text;
   if (!text_of(route, text)) return nullptr;
-  RequestMonitor& monitor = MonitorObject::of(self);
+  RequestMonitor& monitor = RequestMonitorObject::of(self);
   Ref object(ServedObject::make(g_served));
   if (object) ServedObject::of(object.get()) = (monitor.*kOpen)(text);
   return object.release();
 }
 PyObject* monitor_stats(PyObject* self, PyObject*) {
-  return to_str(to_json(MonitorObject::of(self).stats()));
+  return to_str(to_json(RequestMonitorObject::of(self).stats()));
 }
-PyObject* monitor_text(PyObject* self, PyObject*) {
-  return to_str(MonitorObject::of(self).prometheus_text());
+PyObject* request_monitor_text(PyObject* self, PyObject*) {
+  return to_str(RequestMonitorObject::of(self).prometheus_text());
 }
 PyObject* monitor_headers(PyObject* self, PyObject* request) {
   if (Py_TYPE(request) != g_served) {
@@ -127,7 +127,7 @@ PyObject* monitor_headers(PyObject* self, PyObject* request) {
   Ref list(PyList_New(0));
   if (!list) return nullptr;
   for (const auto& [key, value] :
-       MonitorObject::of(self).response_headers(ServedObject::of(request))) {
+       RequestMonitorObject::of(self).response_headers(ServedObject::of(request))) {
     const Ref pair(Py_BuildValue("(ss)", key.c_str(), value.c_str()));
     if (!pair || PyList_Append(list.get(), pair.get()) != 0) return nullptr;
   }
@@ -145,34 +145,34 @@ PyObject* headers_or_none(PyObject* self, PyObject* request) {
   return PyTuple_New(0);
 }
 
-Method monitor_methods[] = {
-    recording<monitor_open<&RequestMonitor::begin>, Drop<give_spare, 1, 0>>(
+Method request_monitor_methods[] = {
+    recording<monitor_open<&RequestMonitor::begin>, Drop<give_spare_request, 1, 0>>(
         "begin", METH_O, "begin(route) -> ServedRequest"),
-    recording<monitor_open<&RequestMonitor::enqueue>, Drop<give_spare, 1, 0>>(
+    recording<monitor_open<&RequestMonitor::enqueue>, Drop<give_spare_request, 1, 0>>(
         "enqueue", METH_O, "enqueue(route) -> ServedRequest, which waits for its turn first"),
     reading<monitor_stats>("stats_json", METH_NOARGS, "stats_json() -> str"),
-    reading<monitor_text>("prometheus_text", METH_NOARGS, "prometheus_text() -> str"),
+    reading<request_monitor_text>("prometheus_text", METH_NOARGS, "prometheus_text() -> str"),
     reading<headers_or_none>("response_headers", METH_O,
                              "response_headers(request) -> pairs; none without memory"),
     {},
 };
-Slot monitor_slots[] = {
-    Slot::made<monitor_new, MonitorObject>(),
-    Slot::dealloc<MonitorObject::dealloc>(),
-    Slot(monitor_methods),
+Slot request_monitor_slots[] = {
+    Slot::made<request_monitor_new, RequestMonitorObject>(),
+    Slot::dealloc<RequestMonitorObject::dealloc>(),
+    Slot(request_monitor_methods),
     {},
 };
-constexpr TypeSpec monitor_spec = {"genscope._core.RequestMonitor", sizeof(MonitorObject),
-                                   monitor_slots};
+constexpr TypeSpec request_monitor_spec = {"genscope._core.RequestMonitor", sizeof(RequestMonitorObject),
+                                   request_monitor_slots};
 
 }  // namespace
 
 bool add_request_monitor(PyObject* module) {
   g_served = make_type(module, served_spec);
-  if (g_served == nullptr || (g_spare = ServedObject::make(g_served)) == nullptr) return false;
+  if (g_served == nullptr || (g_spare_request = ServedObject::make(g_served)) == nullptr) return false;
   return PyModule_AddObject(module, "ServedRequest",
                             another(reinterpret_cast<PyObject*>(g_served)).release()) == 0 &&
-         add_type(module, monitor_spec, "RequestMonitor");
+         add_type(module, request_monitor_spec, "RequestMonitor");
 }
 
 }  // namespace genscope::python

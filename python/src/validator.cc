@@ -309,7 +309,7 @@ void benchmark_dealloc(PyObject* self) {
   BenchmarkObject::dealloc(self);
 }
 
-Method methods[] = {
+Method validator_methods[] = {
     reading<validator_end_to_end>("end_to_end", METH_VARARGS,
                                   "end_to_end(f, prompts, model) -> str"),
     reading<validator_gpu>("gpu", METH_VARARGS, "gpu(f, prompt, seconds) -> str"),
@@ -326,13 +326,13 @@ Method methods[] = {
     reading<validator_clear>("clear", METH_NOARGS, "Forgets results and baseline."),
     {},
 };
-Slot slots[] = {
+Slot validator_slots[] = {
     Slot::made<validator_new, ValidatorObject>(),
     Slot::dealloc<ValidatorObject::dealloc>(),
-    Slot(methods),
+    Slot(validator_methods),
     {},
 };
-constexpr TypeSpec spec = {"genscope._core.PerformanceValidator", sizeof(ValidatorObject), slots};
+constexpr TypeSpec validator_spec = {"genscope._core.PerformanceValidator", sizeof(ValidatorObject), validator_slots};
 
 Method benchmark_methods[] = {
     reading<benchmark_end>("end", METH_O, "end(error or None) -> str"),
@@ -354,7 +354,7 @@ bool add_validator(PyObject* module) {
   g_benchmark_type = reinterpret_cast<PyObject*>(type);
   Py_INCREF(g_benchmark_type);
   return PyModule_AddObject(module, "Benchmark", g_benchmark_type) == 0 &&
-         add_type(module, spec, "PerformanceValidator");
+         add_type(module, validator_spec, "PerformanceValidator");
 }
 
 }  // namespace genscope::python

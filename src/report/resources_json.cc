@@ -178,7 +178,7 @@ Json gpu_json(const GpuUse& gpu, Json& absent) {
           {"memory_total_bytes", or_null(gpu.memory_total_bytes)},
           {"memory_peak_bytes", or_null(gpu.memory_peak_bytes)},
           {"tree_memory_peak_bytes", or_null(gpu.tree_memory_peak_bytes)},
-          {"other_processes", gpu.other_processes}};
+          {"other_processes", or_null(gpu.other_processes)}};
 }
 
 Json host_json(const HostUse& host, Json& absent) {

@@ -249,7 +249,7 @@ constexpr FactField kFields[] = {
   {"throttling.thermal_share", [](A a) { return throttle_share(a, "thermal"); }, say<kNoThrottle>},
   {"throttling.power_cap_share", [](A a) { return throttle_share(a, "power cap"); }, say<kNoThrottle>},
   {"gpu.temperature_max_celsius", [](A a) { return gpu_row(a) == nullptr ? Value() : as_number(gpu_row(a)->value("temperature_celsius", &SeriesRow::max)); }, why_no_gpu},
-  {"gpu.other_processes", [](A a) { return a.resources.gpu.id.empty() ? Value() : as_number(a.resources.gpu.other_processes); }, why_no_gpu},
+  {"gpu.other_processes", [](A a) { return as_number(a.resources.gpu.other_processes); }, why_no_gpu},
 
   {"gpu.memory_total_bytes", [](A a) {
      const std::optional<double>& total = a.resources.gpu.memory_total_bytes;

@@ -58,7 +58,7 @@ StepExtent extent_of(const StepSeries& series) {
   return extent;
 }
 
-std::uint64_t others_on(const Telemetry& telemetry, const EntityRow& gpu) {
+std::optional<std::uint64_t> others_on(const Telemetry& telemetry, const EntityRow& gpu) {
   const EntityRow* const tree = telemetry.first(EntityKind::process_tree);
   std::set<std::uint32_t> ours, others;
   for (const ProcessUse& use : telemetry.processes) {
@@ -67,7 +67,9 @@ std::uint64_t others_on(const Telemetry& telemetry, const EntityRow& gpu) {
   for (const ProcessUse& use : telemetry.processes) {
     if (use.entity == gpu.entity.id && !ours.contains(use.pid)) others.insert(use.pid);
   }
-  return others.size();
+  // The probes that list a GPU's processes add up the memory of ours.
+  const bool listed = !others.empty() || gpu.value("tree_memory_bytes", &SeriesRow::max).has_value();
+  return listed ? std::optional<std::uint64_t>(others.size()) : std::nullopt;
 }
 
 // Exact, where readings are samples.
