@@ -54,17 +54,35 @@ bool policy_named(std::string_view name, optimize::CachePolicy& policy) {
   return false;
 }
 
-// memory_cache(capacity, policy, ttl, soft_ttl, stale_on_error, largest_share=0.1, /); 0: none
+// {kind: share}
+bool floors_from(PyObject* dict, std::vector<optimize::KindFloor>& floors) {
+  PyObject *kind = nullptr, *share = nullptr;
+  Py_ssize_t at = 0;
+  while (PyDict_Next(dict, &at, &kind, &share) != 0) {
+    std::string_view name;
+    if (!text_of(kind, name)) return false;
+    const double part = PyFloat_AsDouble(share);
+    if (PyErr_Occurred() != nullptr) return false;
+    floors.push_back({std::string(name), part});
+  }
+  return true;
+}
+
+// memory_cache(capacity, policy, ttl, soft_ttl, stale_on_error, largest_share, early_refresh, floors, /);
+// 0: none
 PyObject* memory_cache(PyObject*, PyObject* args) {
   unsigned long long capacity = 0;
   const char* policy = nullptr;
+  PyObject* floors = nullptr;
   optimize::CacheOptions options;
-  if (PyArg_ParseTuple(args, "Ksddd|d", &capacity, &policy, &options.ttl_s, &options.soft_ttl_s,
-                       &options.stale_on_error_s, &options.largest_share) == 0 ||
-      !policy_named(policy, options.policy)) {
+  if (PyArg_ParseTuple(args, "KsdddddO!", &capacity, &policy, &options.ttl_s, &options.soft_ttl_s,
+                       &options.stale_on_error_s, &options.largest_share, &options.early_refresh,
+                       &PyDict_Type, &floors) == 0 ||
+      !policy_named(policy, options.policy) || !floors_from(floors, options.floors)) {
     return nullptr;
   }
   options.capacity_bytes = capacity;
+  if (const Status usable = optimize::Cache::check(options); !usable) return raise(usable.error());
   return CacheObject::make(g_cache_type, options);
 }
 
@@ -144,9 +162,10 @@ PyObject* float_or_none(double value) noexcept {
 PyObject* dict_of(const optimize::KindStats& stats) {
   using U = unsigned long long;
   return Py_BuildValue(
-      "{sKsKsKsKsKsKsKsKsKsKsKsKsKsdsNsN}", "hits", static_cast<U>(stats.hits), "misses",
+      "{sKsKsKsKsKsKsKsKsKsKsKsKsKsKsKsdsNsN}", "hits", static_cast<U>(stats.hits), "misses",
       static_cast<U>(stats.misses), "coalesced", static_cast<U>(stats.coalesced), "stale",
-      static_cast<U>(stats.stale), "negative", static_cast<U>(stats.negative), "loads",
+      static_cast<U>(stats.stale), "early", static_cast<U>(stats.early), "floor_bytes",
+      static_cast<U>(stats.floor_bytes), "negative", static_cast<U>(stats.negative), "loads",
       static_cast<U>(stats.loads), "load_failures", static_cast<U>(stats.load_failures), "inserted",
       static_cast<U>(stats.inserted), "evicted", static_cast<U>(stats.evicted), "expired",
       static_cast<U>(stats.expired), "rejected", static_cast<U>(stats.rejected), "entries",

@@ -149,6 +149,26 @@ class Memory(unittest.TestCase):
         self.assertIsNotNone(cache.stats()["load_p50_s"])
 
 
+    def test_a_floor_keeps_other_kinds_out(self):
+        cache = Cache(10_000, floors={"embedding": 0.4})
+        for i in range(30):
+            self.assertTrue(cache.put(key("embedding", i), i, bytes=100))
+        for i in range(10_000):
+            cache.put(key("picture", i), i, bytes=100)
+        self.assertTrue(all(key("embedding", i) in cache for i in range(30)))
+        self.assertEqual(cache.stats()["kinds"]["embedding"]["floor_bytes"], 4_000)
+
+    def test_options_that_make_no_sense_are_errors(self):
+        for options, says in (({"floors": {"a": 0.8, "b": 0.8}}, "add up to 1.6"), ({"floors": {"a": 0}}, "share of kind"),
+                              ({"early_refresh": -1}, "early_refresh"), ({"early_refresh": float("nan")}, "early_refresh")):
+            with self.assertRaisesRegex(ValueError, says):
+                Cache("1MB", **options)
+        with self.assertRaises(TypeError):
+            Cache("1MB", floors={1: 0.5})
+        with self.assertRaises(TypeError):
+            Cache("1MB", floors={"a": "b"})
+
+
 class Threads(unittest.TestCase):
     def run_all(self, functions):
         threads = [threading.Thread(target=function) for function in functions]
@@ -256,6 +276,22 @@ class Threads(unittest.TestCase):
             pass
         self.assertEqual(cache.get("k"), 2)
 
+    def test_what_is_dear_and_in_use_is_made_anew_before_its_time(self):
+        cache = Cache("1MB", ttl=1000, early_refresh=1e9)  # so large that each hit refreshes
+        cache.put("k", 1, cost=1)
+        made = threading.Event()
+
+        def load():
+            made.set()
+            return 2
+
+        self.assertEqual(cache.get_or_load("k", load), 1)
+        self.assertTrue(made.wait(30))
+        while cache.stats()["loads"] == 0:
+            pass
+        self.assertEqual(cache.get("k"), 2)
+        self.assertEqual(cache.stats()["early"], 1)
+
 
 class Tasks(unittest.TestCase):
     def test_a_thousand_tasks_are_one_load(self):
@@ -347,6 +383,19 @@ class Tasks(unittest.TestCase):
             while cache.stats()["loads"] == 0:
                 await asyncio.sleep(0)
             self.assertEqual(cache.get("k"), 2)
+        asyncio.run(main())
+
+    def test_a_task_makes_what_is_dear_anew_before_its_time(self):
+        async def main():
+            cache = Cache("1MB", ttl=1000, early_refresh=1e9)
+            cache.put("k", 1, cost=1)
+
+            async def load():
+                return 2
+            self.assertEqual(await cache.aget_or_load("k", load), 1)
+            while cache.stats()["loads"] == 0:
+                await asyncio.sleep(0)
+            self.assertEqual((cache.get("k"), cache.stats()["early"]), (2, 1))
         asyncio.run(main())
 
 

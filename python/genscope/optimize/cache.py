@@ -52,8 +52,11 @@ class Cache:
                   "adaptive", "s3", "gdsf"
     ttl           seconds until an entry is gone, spread by 10 %; None: never
     soft_ttl      seconds after which an entry is served while one call makes it anew
+    early_refresh   makes entries in use anew before their soft_ttl or ttl ends, dear ones earlier, so that nobody
+                  waits for them: 1 is usual, larger is earlier, 0 is never
     stale_on_error  seconds after its ttl in which an entry answers for a loader that raises
     largest_share   an entry above this share of the capacity is refused
+    floors        {kind: share of the capacity} that other kinds of keys cannot take from a kind
     disk          a folder in which values outlive the process; disk_capacity bounds it
     redis         "redis://host:6379": values that several machines share, up to 8 MiB each. A Redis that is gone is
                   left alone for a while; the cache goes on without it
@@ -65,14 +68,15 @@ class Cache:
 
     def __init__(self, capacity: Union[int, str] = "256MB", policy: str = "auto", ttl: Optional[float] = None,
                  soft_ttl: Optional[float] = None, disk: Optional[str] = None, redis: Optional[str] = None, *,
-                 stale_on_error: Optional[float] = None, largest_share: float = 0.1, disk_capacity: Union[int, str] = "10GB",
+                 early_refresh: float = 0, stale_on_error: Optional[float] = None, largest_share: float = 0.1,
+                 floors: Optional[dict[str, float]] = None, disk_capacity: Union[int, str] = "10GB",
                  redis_prefix: str = "genscope:1:", dumps: Callable[[Any], bytes] = _plain.dumps,
                  loads: Callable[[bytes], Any] = _plain.loads):
         for name, seconds in (("ttl", ttl), ("soft_ttl", soft_ttl), ("stale_on_error", stale_on_error)):
             if seconds is not None and not seconds > 0:
                 raise ValueError(f"{name} is a number of seconds above 0, or None, and not {seconds!r}")
         self._cache = _core.memory_cache(size_in_bytes(capacity), policy, ttl or 0, soft_ttl or 0, stale_on_error or 0,
-                                         largest_share)
+                                         largest_share, early_refresh, floors or {})
         self._refreshes = set()
         self._ttl = ttl or 0
         self._dumps, self._loads = dumps, loads
@@ -108,7 +112,7 @@ class Cache:
         SystemExit), the next one loads. TimeoutError if another's load takes longer than `timeout` seconds."""
         mail = queue.SimpleQueue()
         outcome, value, lead, waiting = self._cache.begin(key, mail.put)
-        if outcome == "hit":
+        if outcome == "hit" and lead is None:
             return value
         if outcome == "wait":
             try:
@@ -122,7 +126,7 @@ class Cache:
                         lead.abandon()
                     raise
         options = (bytes, cost, ttl, soft_ttl)
-        if outcome == "stale" and lead is not None:
+        if outcome in ("hit", "stale") and lead is not None:  # others get what is there meanwhile
             threading.Thread(target=self._refresh, args=(key, lead, loader, options), daemon=True,
                              name="genscope-refresh").start()
             return value
@@ -144,7 +148,7 @@ class Cache:
                     mail[2].abandon()
 
         outcome, value, lead, waiting = self._cache.begin(key, deliver)
-        if outcome == "hit":
+        if outcome == "hit" and lead is None:
             return value
         if outcome == "wait":
             try:
@@ -156,7 +160,7 @@ class Cache:
                         lead.abandon()
                 raise
         options = (bytes, cost, ttl, soft_ttl)
-        if outcome == "stale" and lead is not None:
+        if outcome in ("hit", "stale") and lead is not None:  # others get what is there meanwhile
             task = loop.create_task(self._arefresh(key, lead, loader, options))
             self._refreshes.add(task)
             task.add_done_callback(self._refreshes.discard)
