@@ -47,7 +47,7 @@ endfunction()
 # before a comment in one of its files changed, and g++ then no longer knows the file by `#pragma once`.
 #
 # COLD: code that runs once per command or waits for others. Users get it with -O1 instead of -O2: it
-# compiles in three quarters of the time. g++'s sanitizers see it without optimization: half of the time.
+# compiles in three quarters of the time. Sanitizers see it without optimization: half of the time.
 function(genscope_common_headers target)
   if(NOT PROJECT_IS_TOP_LEVEL)
     return()
@@ -57,7 +57,7 @@ function(genscope_common_headers target)
   if("COLD" IN_LIST ARGN AND CMAKE_BUILD_TYPE STREQUAL "Release")
     set(owner common_headers_cold)
     set(optimize -O1)
-  elseif("COLD" IN_LIST ARGN AND GENSCOPE_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  elseif("COLD" IN_LIST ARGN AND GENSCOPE_SANITIZE)
     set(owner common_headers_cold)
     set(optimize -O0)
   endif()

@@ -101,8 +101,8 @@ Task<void> map_runner(std::atomic<std::size_t>* next, Iterator items, F* functio
 template <class Range, class F>
 Task<std::vector<internal::MappedValue<F, internal::ItemOf<Range>>>> parallel_map(
     Executor& executor, Range items, F function, MapOptions options = {}) {
-  using Value = internal::MappedValue<F, internal::ItemOf<Range>>;
-  std::vector<std::optional<Value>> slots(static_cast<std::size_t>(std::size(items)));
+  using Made = internal::MappedValue<F, internal::ItemOf<Range>>;
+  std::vector<std::optional<Made>> slots(static_cast<std::size_t>(std::size(items)));
   std::atomic<std::size_t> next{0};
   {
     Scope scope(executor, co_await current_context());
@@ -116,9 +116,9 @@ Task<std::vector<internal::MappedValue<F, internal::ItemOf<Range>>>> parallel_ma
   if (std::any_of(slots.begin(), slots.end(), [](const auto& slot) { return !slot; })) {
     throw Cancelled();
   }
-  std::vector<Value> values;
+  std::vector<Made> values;
   values.reserve(slots.size());
-  for (std::optional<Value>& slot : slots) values.push_back(std::move(*slot));
+  for (std::optional<Made>& slot : slots) values.push_back(std::move(*slot));
   co_return values;
 }
 
