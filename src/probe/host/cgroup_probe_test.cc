@@ -232,6 +232,13 @@ TEST(FindCgroups, UnescapesMountPointsAndLeavesOthersWhereTheyAre) {
   EXPECT_EQ(places.unified->folder, "/mnt/my cgroup/a");
 }
 
+TEST(FindCgroups, SlashesAtTheEndTakeNothingOffTheMount) {
+  const auto places = find_cgroups("0::///\n", "1 2 0:1 / /mnt/ rw - cgroup2 none rw\n", "/fake");
+  ASSERT_TRUE(places.unified);
+  EXPECT_EQ(places.unified->mount, "/mnt/");
+  EXPECT_EQ(places.unified->folder, "/mnt/");
+}
+
 TEST(FindCgroups, SurvivesGarbage) {
   for (const char* const text :
        {"", ":", "::", "0::", "x - cgroup2", " - cgroup2 a b", "\\0", "- - -"}) {

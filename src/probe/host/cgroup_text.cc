@@ -77,7 +77,9 @@ CgroupPlace place_of(const Mount& mount, std::string_view path) {
   below.remove_prefix(root.size());
   if (below.empty() || below == "/" || below[0] != '/') return place;
   place.folder += below;
-  while (place.folder.ends_with('/')) place.folder.pop_back();
+  while (place.folder.size() > place.mount.size() && place.folder.ends_with('/')) {
+    place.folder.pop_back();
+  }
   return place;
 }
 
