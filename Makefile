@@ -104,7 +104,7 @@ fuzz: setup ## run each fuzzer FUZZ_SECONDS; new inputs and crashes in build/fuz
 
 fuzz-short: setup # each fuzzer for 20 s, part of `test`
 	$(call build,fuzz)
-	@tools/phase "fuzz, 20 s each" tools/fuzz 20
+	@tools/phase "fuzz, 20 s each" tools/fuzz 20 1
 
 format: ## rewrite our sources with clang-format
 	@tools/format
