@@ -163,7 +163,7 @@ function(genscope_module name)
     genscope_defaults(${library})
     genscope_internal_includes(${library})
     genscope_unity(${library})
-    if(arg_COLD)
+    if(arg_COLD AND NOT (arg_BYTES AND GENSCOPE_SANITIZE))  # fuzzers try fewer inputs without optimization
       genscope_common_headers(${library} COLD)
     elseif(NOT arg_TEST_ONLY)
       genscope_common_headers(${library})
