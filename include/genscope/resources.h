@@ -145,7 +145,7 @@ struct GpuUse {
   std::optional<double> clock_ratio;        // in the steps: mean core clock over its maximum
   std::optional<double> clock_drift_ratio;  // from the first quarter of the steps to the last
   std::optional<double> memory_total_bytes, memory_peak_bytes, tree_memory_peak_bytes;
-  std::uint64_t count = 0;            // GPUs that were seen
+  std::uint64_t count = 0;                       // GPUs that were seen
   std::optional<std::uint64_t> other_processes;  // that used it; absent where no probe lists them
 };
 

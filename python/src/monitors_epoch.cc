@@ -182,7 +182,7 @@ Slot epoch_slots[] = {
     {},
 };
 constexpr TypeSpec epoch_spec = {"genscope._core.EpochMonitor", sizeof(EpochObject), epoch_slots,
-                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE};
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE};
 
 }  // namespace
 

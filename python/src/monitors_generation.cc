@@ -297,7 +297,8 @@ PyObject* generation_monitor_text(PyObject*, PyObject* args) {
 PyObject* monitor_validate(PyObject* self, PyObject* args) {
   double seconds = 0;
   if (PyArg_ParseTuple(args, "d", &seconds) == 0) return nullptr;
-  return PyBool_FromLong(GenerationMonitorObject::of(self).validate_performance_target(seconds) ? 1 : 0);
+  return PyBool_FromLong(
+      GenerationMonitorObject::of(self).validate_performance_target(seconds) ? 1 : 0);
 }
 
 PyObject* file_of(PyObject* self, PyObject* args, bool write) {
@@ -358,8 +359,8 @@ Slot load_slots[] = {
     Slot(load_methods),
     {},
 };
-constexpr TypeSpec generation_monitor_spec = {"genscope._core.GenerationMonitor", sizeof(GenerationMonitorObject),
-                                   generation_monitor_slots};
+constexpr TypeSpec generation_monitor_spec = {
+    "genscope._core.GenerationMonitor", sizeof(GenerationMonitorObject), generation_monitor_slots};
 constexpr TypeSpec load_spec = {"genscope._core.Load", sizeof(LoadObject), load_slots, kMadeHere};
 
 }  // namespace

@@ -43,7 +43,7 @@ PyObject* operation_monitor_new(PyTypeObject* type, PyObject* args, PyObject* ke
   const bool gpu = options.memory != nullptr && options.memory->has_gpu();
   std::shared_ptr<MemoryReader> memory = options.memory;
   return OperationMonitorObject::make(type, gpu, std::move(memory),
-                             std::make_shared<PerformanceMonitor>(std::move(options)));
+                                      std::make_shared<PerformanceMonitor>(std::move(options)));
 }
 
 PyObject* monitor_track(PyObject* self, PyObject* args) {
@@ -208,7 +208,7 @@ Method operation_monitor_methods[] = {
     recording<monitor_track, Drop<give_nothing, 1, 0>>("track", METH_VARARGS,
                                                        "track(operation, aggregate=False, /)"),
     reading<operation_monitor_summary>("summary", METH_VARARGS,
-                             "summary(show_aggregate=True, full=False, /)"),
+                                       "summary(show_aggregate=True, full=False, /)"),
     reading<monitor_json>("to_json", METH_NOARGS),
     reading<monitor_csv>("to_csv", METH_NOARGS),
     reading<monitor_reason>("gpu_reason", METH_NOARGS, "Why GPU figures are absent."),
@@ -246,8 +246,8 @@ Slot once_slots[] = {
     Slot(once_methods),
     {},
 };
-constexpr TypeSpec operation_monitor_spec = {"genscope._core.OperationMonitor", sizeof(OperationMonitorObject),
-                                   operation_monitor_slots};
+constexpr TypeSpec operation_monitor_spec = {
+    "genscope._core.OperationMonitor", sizeof(OperationMonitorObject), operation_monitor_slots};
 constexpr TypeSpec tracked_spec = {"genscope._core.TrackedOperation", sizeof(TrackedObject),
                                    tracked_slots, kMadeHere};
 constexpr TypeSpec once_spec = {"genscope._core.OneOperation", sizeof(OnceObject), once_slots};

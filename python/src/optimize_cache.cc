@@ -68,8 +68,8 @@ bool floors_from(PyObject* dict, std::vector<optimize::KindFloor>& floors) {
   return true;
 }
 
-// memory_cache(capacity, policy, ttl, soft_ttl, stale_on_error, largest_share, early_refresh, floors, /);
-// 0: none
+// memory_cache(capacity, policy, ttl, soft_ttl, stale_on_error, largest_share, early_refresh,
+// floors, /); 0: none
 PyObject* memory_cache(PyObject*, PyObject* args) {
   unsigned long long capacity = 0;
   const char* policy = nullptr;

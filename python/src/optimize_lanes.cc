@@ -357,8 +357,8 @@ constexpr TypeSpec limiter_spec = {"genscope._core.FairLimiter", sizeof(LimiterO
                                    limiter_slots, kMadeHere};
 
 Method optimize_lanes_functions[] = {reading<device_lane>("device_lane", METH_VARARGS),
-                      reading<fair_limiter>("fair_limiter", METH_VARARGS),
-                      {}};
+                                     reading<fair_limiter>("fair_limiter", METH_VARARGS),
+                                     {}};
 
 }  // namespace
 

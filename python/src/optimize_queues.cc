@@ -420,7 +420,8 @@ Method optimize_queues_functions[] = {
 
 bool add_optimize_queues(PyObject* module) {
   return add_type(module, queue_spec, "BatchQueue") &&
-         add_type(module, admission_spec, "AdmissionQueue") && add_functions(module, optimize_queues_functions);
+         add_type(module, admission_spec, "AdmissionQueue") &&
+         add_functions(module, optimize_queues_functions);
 }
 
 }  // namespace genscope::python

@@ -142,7 +142,8 @@ Method optimize_tiers_functions[] = {
 bool add_optimize_tiers(PyObject* module) {
   g_disk_type = make_type(module, disk_spec);
   g_redis_type = make_type(module, redis_spec);
-  return g_disk_type != nullptr && g_redis_type != nullptr && add_functions(module, optimize_tiers_functions);
+  return g_disk_type != nullptr && g_redis_type != nullptr &&
+         add_functions(module, optimize_tiers_functions);
 }
 
 }  // namespace genscope::python

@@ -14,7 +14,9 @@ using ServedObject = Holder<ServedRequest>;
 PyTypeObject* g_served = nullptr;
 PyObject* g_spare_request = nullptr;  // a ServedRequest that has ended
 
-PyObject* give_spare_request(PyObject*, PyObject* const*) noexcept { return another(g_spare_request).release(); }
+PyObject* give_spare_request(PyObject*, PyObject* const*) noexcept {
+  return another(g_spare_request).release();
+}
 
 // --- a request
 
@@ -64,7 +66,8 @@ Method served_methods[] = {
     {},
 };
 Value served_properties[] = {
-    recorded_value<get_request_id, DropId>("id", "Counts up within the monitor; 0 once it has ended."),
+    recorded_value<get_request_id, DropId>("id",
+                                           "Counts up within the monitor; 0 once it has ended."),
     recorded_value<get_span_id, DropId>("span_id", "0 while nothing is recorded."),
     value<get_elapsed>("elapsed_seconds", "0 once it has ended."),
     {},
@@ -162,14 +165,15 @@ Slot request_monitor_slots[] = {
     Slot(request_monitor_methods),
     {},
 };
-constexpr TypeSpec request_monitor_spec = {"genscope._core.RequestMonitor", sizeof(RequestMonitorObject),
-                                   request_monitor_slots};
+constexpr TypeSpec request_monitor_spec = {"genscope._core.RequestMonitor",
+                                           sizeof(RequestMonitorObject), request_monitor_slots};
 
 }  // namespace
 
 bool add_request_monitor(PyObject* module) {
   g_served = make_type(module, served_spec);
-  if (g_served == nullptr || (g_spare_request = ServedObject::make(g_served)) == nullptr) return false;
+  if (g_served == nullptr || (g_spare_request = ServedObject::make(g_served)) == nullptr)
+    return false;
   return PyModule_AddObject(module, "ServedRequest",
                             another(reinterpret_cast<PyObject*>(g_served)).release()) == 0 &&
          add_type(module, request_monitor_spec, "RequestMonitor");

@@ -332,7 +332,8 @@ Slot validator_slots[] = {
     Slot(validator_methods),
     {},
 };
-constexpr TypeSpec validator_spec = {"genscope._core.PerformanceValidator", sizeof(ValidatorObject), validator_slots};
+constexpr TypeSpec validator_spec = {"genscope._core.PerformanceValidator", sizeof(ValidatorObject),
+                                     validator_slots};
 
 Method benchmark_methods[] = {
     reading<benchmark_end>("end", METH_O, "end(error or None) -> str"),

@@ -68,7 +68,8 @@ std::optional<std::uint64_t> others_on(const Telemetry& telemetry, const EntityR
     if (use.entity == gpu.entity.id && !ours.contains(use.pid)) others.insert(use.pid);
   }
   // The probes that list a GPU's processes add up the memory of ours.
-  const bool listed = !others.empty() || gpu.value("tree_memory_bytes", &SeriesRow::max).has_value();
+  const bool listed =
+      !others.empty() || gpu.value("tree_memory_bytes", &SeriesRow::max).has_value();
   return listed ? std::optional<std::uint64_t>(others.size()) : std::nullopt;
 }
 
