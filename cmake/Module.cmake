@@ -46,8 +46,8 @@ endfunction()
 # Only headers of others belong here. A compiler cache may hand out a precompiled header that was made
 # before a comment in one of its files changed, and g++ then no longer knows the file by `#pragma once`.
 #
-# COLD: code that runs once per command or waits for others. Users get it with -O1 instead of -O2: it
-# compiles in three quarters of the time. Sanitizers see it without optimization: half of the time.
+# COLD: code that runs once per command or waits for others. Users get it with -O1 instead of -O3: it
+# compiles in two thirds of the time. Sanitizers see it without optimization: half of the time.
 function(genscope_common_headers target)
   if(NOT PROJECT_IS_TOP_LEVEL)
     return()
