@@ -24,7 +24,7 @@ help: ## list the targets
 setup: ## install the Debian packages we need (no network if they are there)
 	@tools/phase setup tools/setup
 
-demo: ## build the command and the Python package (about 5 min on 2 cores), profile the workload that ships with them
+demo: ## build the command and the Python package (about 4 min on 2 cores), profile the workload that ships with them
 	@tools/setup build
 	$(call build,release,demo_programs)
 	build/release/bin/genscope demo
