@@ -2,7 +2,7 @@
 # Variables: JOBS (parallel compilers), FUZZ_SECONDS (per fuzzer), GENSCOPE_SKIP_SETUP=1.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-torch test-peer wheel bench-python web web-e2e bench-web dev asan asan-python tsan release bench bench-gate fuzz fuzz-short format check check-fast docs clean
+.PHONY: help setup demo test test-torch test-peer wheel bench-python web web-e2e bench-web dev asan asan-python tsan release bench bench-gate fuzz fuzz-short format check check-fast docs docs-site clean
 
 JOBS ?= $(shell nproc)
 # Without this, ccache does not cache what uses a precompiled header.
@@ -29,7 +29,7 @@ demo: ## build the command and the Python package (about 4 min on 2 cores), prof
 	$(call build,release,demo_programs)
 	build/release/bin/genscope demo
 
-test: setup check-fast web dev web-e2e asan tsan fuzz-short ## checks, then tests plain, in a browser, under asan+ubsan, under tsan; fuzzers
+test: setup check-fast web dev web-e2e asan fuzz-short tsan ## checks, then tests plain, in a browser, under asan+ubsan with the fuzzers, under tsan
 	@echo "What needs torch, diffusers and their like is apart: make test-torch (7 GB of packages)."
 
 test-torch: setup ## the Python package with the real torch, diffusers, transformers, ... from PyPI; CI runs it after `test`
@@ -39,8 +39,8 @@ test-torch: setup ## the Python package with the real torch, diffusers, transfor
 
 test-peer: ## our files and runs beside the real Slurm, Ray, Dask, ...; CI runs it after `test`
 	@tools/phase "setup peer" tools/setup peer
-	$(call build,dev,genscope_cli)
-	@tools/phase "test-peer packages" tools/peer python >/dev/null
+	$(call build,dev,genscope_cli genscope_python)
+	@tools/phase "test-peer packages" sh -ec "tools/peer python; tools/venv notebook" >/dev/null
 	@tools/phase "test-peer" tools/peer test
 
 wheel: release ## a wheel in build/dist that needs no compiler: CPython 3.10 and later
@@ -74,7 +74,7 @@ asan-python: setup ## the tests of the Python package with the extension under A
 	$(call build,asan,genscope_python genscope_cli)
 	@set -e; for test in python/tests/*_test.py; do \
 	  case $$test in *wheel_test.py|*memory_test.py) continue;; esac; echo "== $$test"; \
-	  LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" PYTHONMALLOC=malloc \
+	  LD_PRELOAD="$$(clang++ -print-file-name=libclang_rt.asan-x86_64.so) $$(g++ -print-file-name=libstdc++.so)" PYTHONMALLOC=malloc \
 	  ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=16 PYTHONPATH=$(CURDIR)/build/asan/python GENSCOPE_BIN=$(CURDIR)/build/asan/bin/genscope \
 	  python3 $$test; \
 	done
@@ -99,12 +99,12 @@ bench-gate: setup ## is HEAD slower than the last tag (or BASE=REF)? Both built 
 	tools/bench_gate $(BASE)
 
 fuzz: setup ## run each fuzzer FUZZ_SECONDS; new inputs and crashes in build/fuzz/
-	$(call build,fuzz)
+	$(call build,asan,fuzzers)
 	tools/fuzz $(FUZZ_SECONDS)
 
-fuzz-short: setup # each fuzzer for 20 s, part of `test`
-	$(call build,fuzz)
-	@tools/phase "fuzz, 20 s each" tools/fuzz 20 1
+fuzz-short: setup # each fuzzer for 10 s, part of `test`
+	$(call build,asan,fuzzers)
+	@tools/phase "fuzz, 10 s each" tools/fuzz 10 1
 
 format: ## rewrite our sources with clang-format
 	@tools/format
@@ -115,8 +115,11 @@ check-fast: setup # the part of `check` that takes seconds
 check: check-fast ## format, layers, docs, clang-tidy
 	@tools/tidy
 
-docs: ## links resolve, code samples equal the files they come from
+docs: ## links resolve, samples and options in pages are those that exist; after `dev`: tools/check_docs --run
 	@tools/check_docs
+
+docs-site: ## the documentation as a searchable site in build/docs-site (MkDocs, from PyPI)
+	@tools/phase "docs site" tools/docs_site
 
 clean: ## remove build/
 	rm -rf build

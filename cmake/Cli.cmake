@@ -11,8 +11,15 @@ endif()
 list(REMOVE_ITEM cli_sources "${cli_main}")
 
 add_executable(genscope_cli "${cli_main}")
-set_target_properties(genscope_cli PROPERTIES OUTPUT_NAME genscope
-  INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")  # for a shared libgenscope
+set_target_properties(genscope_cli PROPERTIES OUTPUT_NAME genscope)
+get_target_property(library_type genscope TYPE)
+if(library_type STREQUAL "SHARED_LIBRARY")
+  # The same path in the build tree and installed. CMake would otherwise keep room for the installed one with
+  # empty entries, and the loader takes each of them for the current folder.
+  set(library_paths "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}" "$ORIGIN/../lib")
+  list(REMOVE_DUPLICATES library_paths)
+  set_target_properties(genscope_cli PROPERTIES INSTALL_RPATH "${library_paths}" BUILD_WITH_INSTALL_RPATH ON)
+endif()
 set(cli_targets genscope_cli)
 if(cli_sources)
   add_library(genscope_cli_objects OBJECT ${cli_sources})

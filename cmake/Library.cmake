@@ -32,4 +32,7 @@ set_target_properties(genscope PROPERTIES
 get_target_property(type genscope TYPE)
 if(type STREQUAL "SHARED_LIBRARY")
   target_link_options(genscope PRIVATE -Wl,-z,nodelete)
+else()
+  # src/probe/start_sampling.cc registers itself; from an archive it comes only if it is asked for.
+  target_link_options(genscope INTERFACE "LINKER:-u,genscope_link_probes")
 endif()

@@ -27,6 +27,9 @@ function(genscope_defaults target)
     POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF CXX_STANDARD_REQUIRED ON)
   target_compile_options(${target} PRIVATE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion $<$<BOOL:${GENSCOPE_WERROR}>:-Werror>)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    target_compile_options(${target} PRIVATE -Wno-sign-conversion)  # of -Wconversion, in g++ apart
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # g++ 12 accuses std::string's own operator+ (GCC bug 105651).
     target_compile_options(${target} PRIVATE -Wno-restrict)
@@ -47,34 +50,55 @@ endfunction()
 # before a comment in one of its files changed, and g++ then no longer knows the file by `#pragma once`.
 #
 # COLD: code that runs once per command or waits for others. Users get it with -O1 instead of -O3: it
-# compiles in two thirds of the time. Sanitizers see it without optimization: half of the time.
+# compiles in two thirds of the time. The presets for tests have it without optimization: half of the time.
 function(genscope_common_headers target)
   if(NOT PROJECT_IS_TOP_LEVEL)
     return()
   endif()
   set(owner common_headers)
   set(optimize "")
-  if("COLD" IN_LIST ARGN AND CMAKE_BUILD_TYPE STREQUAL "Release")
+  if("COLD" IN_LIST ARGN AND GENSCOPE_COLD_OPTIMIZE)
     set(owner common_headers_cold)
-    set(optimize -O1)
-  elseif("COLD" IN_LIST ARGN AND GENSCOPE_SANITIZE)
-    set(owner common_headers_cold)
-    set(optimize -O0)
+    set(optimize ${GENSCOPE_COLD_OPTIMIZE})
+  endif()
+  set(watched "")
+  if(GENSCOPE_BUILD_FUZZ)
+    set(watched -fsanitize=fuzzer-no-link)  # fuzzers see which branches of ours an input takes
   endif()
   if(NOT TARGET ${owner})
     file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/${owner}.cc" CONTENT "\n")
     add_library(${owner} OBJECT "${PROJECT_BINARY_DIR}/${owner}.cc")
     genscope_defaults(${owner})
-    target_compile_options(${owner} PRIVATE ${optimize})
+    target_compile_options(${owner} PRIVATE ${optimize} ${watched})
     target_link_libraries(${owner} PRIVATE fmt::fmt)
     target_precompile_headers(${owner} PRIVATE
       <algorithm> <array> <chrono> <cmath> <cstdint> <cstring> <filesystem> <fmt/format.h> <functional> <map>
       <memory> <mutex> <optional> <span> <string> <string_view> <utility> <variant> <vector>)
   endif()
-  target_compile_options(${target} PRIVATE ${optimize})
+  target_compile_options(${target} PRIVATE ${optimize} ${watched})
   target_precompile_headers(${target} REUSE_FROM ${owner})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(${target} PRIVATE -Wno-array-bounds)  # the same bug, seen through the header
+  endif()
+endfunction()
+
+# genscope_program_headers(<target>): the standard headers for small programs (benchmarks, fuzzers, helpers
+# of tests), parsed once. Nothing of fmt: not all of them link it, and its macros must then be the same.
+function(genscope_program_headers target)
+  if(NOT PROJECT_IS_TOP_LEVEL)
+    return()
+  endif()
+  if(NOT TARGET program_headers)
+    file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/program_headers.cc" CONTENT "int main() {}\n")
+    add_executable(program_headers "${PROJECT_BINARY_DIR}/program_headers.cc")
+    genscope_defaults(program_headers)
+    target_precompile_headers(program_headers PRIVATE
+      <algorithm> <array> <chrono> <cstdint> <cstdio> <filesystem> <functional> <map> <memory> <optional>
+      <span> <string> <string_view> <thread> <utility> <variant> <vector>)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM program_headers)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)  # as above
   endif()
 endfunction()
 
@@ -143,8 +167,8 @@ endfunction()
 # PURE: no thread and nothing shared, so that its tests are not built for ThreadSanitizer.
 # BYTES: reads what others wrote; UBSan looks at the alignment of its accesses and at sums of pointers.
 # COLD: see genscope_common_headers.
-# TEST_ONLY: not part of the library. DEPS that do not exist are ignored. PORTS define functions
-# that this module calls through a header of DEPS: linked with its tests, never included.
+# TEST_ONLY: not part of the library. DEPS that do not exist are ignored. PORTS implement an interface of
+# DEPS for this module and register themselves: linked with its tests, never included.
 function(genscope_module name)
   cmake_parse_arguments(arg "TEST_ONLY;PURE;BYTES;COLD" "" "DEPS;PORTS;LINK" ${ARGN})
   set(folder "${PROJECT_SOURCE_DIR}/src/${name}")

@@ -1,11 +1,8 @@
-# The rules of src/advise/rules/*.yaml become part of the library: built_in.cc holds their text.
+# The rules of src/advise/rules/*.yaml become constant data of the library.
 file(GLOB rule_files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/advise/rules/*.yaml")
-set(GENSCOPE_RULES "")
-foreach(rule_file IN LISTS rule_files)
-  cmake_path(GET rule_file FILENAME rule_name)
-  file(READ "${rule_file}" rule_text)
-  string(APPEND GENSCOPE_RULES "    {\"rules/${rule_name}\", R\"yaml(${rule_text})yaml\"},\n")
-  set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${rule_file}")
-endforeach()
-configure_file("${PROJECT_SOURCE_DIR}/cmake/built_in.cc.in" "${PROJECT_BINARY_DIR}/built_in.cc" @ONLY)
+add_custom_command(OUTPUT "${PROJECT_BINARY_DIR}/built_in.cc"
+                   COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tools/rules_to_cc"
+                           "${PROJECT_BINARY_DIR}/built_in.cc" ${rule_files}
+                   DEPENDS "${PROJECT_SOURCE_DIR}/tools/rules_to_cc" ${rule_files}
+                   COMMENT "Rules" VERBATIM)
 target_sources(genscope_advise PRIVATE "${PROJECT_BINARY_DIR}/built_in.cc")

@@ -34,7 +34,7 @@ set(GENSCOPE_HEADER_ONLY nlohmann_json::nlohmann_json)
 if(GENSCOPE_BUILD_CLI)
   find_package(CLI11 REQUIRED)
 endif()
+find_package(Python3 REQUIRED COMPONENTS Interpreter)  # tools/rules_to_cc, and the tests
 if(GENSCOPE_BUILD_TESTS)
   find_package(GTest REQUIRED)
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
 endif()

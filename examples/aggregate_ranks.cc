@@ -1,8 +1,8 @@
 // Many ranks as one: which of them holds the others up? Given folders, it reads the runs in them.
 //   example_aggregate_ranks node0/run node1/run
 // Without, it writes a job of four ranks in which the third computes longest.
-#include <genscope/aggregate.h>
 #include <genscope/analyze.h>
+#include <genscope/compat/inferix.h>
 #include <genscope/report.h>
 #include <genscope/store.h>
 

@@ -1,5 +1,5 @@
 // Two runs of one program, and what differs between them.
-#include <genscope/compare.h>
+#include <genscope/analyze.h>
 #include <genscope/record.h>
 #include <genscope/report.h>
 #include <genscope/store.h>

@@ -6,8 +6,7 @@
 #include <thread>
 
 #include <genscope/advise.h>
-#include <genscope/generation_monitor.h>
-#include <genscope/pipeline_settings.h>
+#include <genscope/monitor.h>
 
 namespace {
 

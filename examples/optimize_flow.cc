@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include <genscope/optimize/flow.h>
+#include <genscope/optimize.h>
 
 using namespace genscope::optimize;
 

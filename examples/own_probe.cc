@@ -1,14 +1,14 @@
-// A probe of one's own: samples the length of a work queue beside the built-in probes.
+// A probe of one's own: samples the length of a work queue beside the built-in probes. What it
+// reads is in the run, with its unit: in every report, on the page and in /metrics of `genscope
+// serve`.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <memory>
 #include <thread>
 
-#include <genscope/analyze.h>
 #include <genscope/probe.h>
 #include <genscope/record.h>
-#include <genscope/store.h>
 
 namespace {
 
@@ -16,7 +16,7 @@ std::atomic<int> queue_length{0};
 
 // Outlives every sampler, as a metric must.
 constexpr genscope::Metric kQueueLength{
-    "queue_length", "1", "Requests that wait", genscope::MetricKind::gauge, 0, 1e6};
+    "queue_length", "requests", "Requests that wait", genscope::MetricKind::gauge, 0, 1e6};
 
 class QueueProbe final : public genscope::Probe {
  public:
@@ -39,7 +39,12 @@ class QueueProbe final : public genscope::Probe {
 }  // namespace
 
 int main() {
-  genscope::Sampler sampler({.fast_ns = 10'000'000});
+  const genscope::Session session{"own_probe"};  // opens a run, or joins that of `genscope run`
+  const auto sink = genscope::make_recording_sink();
+  genscope::SamplerOptions options;
+  options.fast_ns = 10'000'000;
+  options.sink = sink.get();
+  genscope::Sampler sampler(options);
   sampler.add(std::make_unique<QueueProbe>());
   auto process = genscope::make_probe("process");
   if (!process) return 1;

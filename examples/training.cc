@@ -1,5 +1,5 @@
 // A training loop under both monitors of training: epochs and batches, and named operations.
-#include <genscope/monitor_config.h>
+#include <genscope/compat/monitor_config.h>
 #include <genscope/record.h>
 
 #include <cmath>

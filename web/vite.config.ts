@@ -3,8 +3,6 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { defineConfig, type Plugin } from "vite";
 import { viteSingleFile } from "vite-plugin-singlefile";
 
-import { kOwnFields } from "./own_fields.ts";
-
 const sha256 = (text: string): string => `'sha256-${createHash("sha256").update(text, "utf8").digest("base64")}'`;
 
 // Custom properties of the style sheets get names of a letter or two; the script names some too.
@@ -50,7 +48,6 @@ export default defineConfig(({ mode }) => ({
   // Children as arguments: 4 KB less than as a property.
   oxc: { jsx: { runtime: "classic", pragma: "_node", pragmaFrag: "_nodes" }, jsxInject: 'import { h as _node, Fragment as _nodes } from "preact"' },
   build: {
-    rolldownOptions: { output: { minify: { compress: true, mangle: true, mangleProps: { include: new RegExp(`^(${kOwnFields.join("|")})$`) } } } },
     target: "es2022",
     cssTarget: ["chrome123", "firefox121", "safari17.5"],
     modulePreload: false,

@@ -12,7 +12,6 @@
 #include <random>
 #include <string>
 
-#include <genscope/aggregate.h>
 #include <genscope/analyze.h>
 #include <genscope/report.h>
 #include <genscope/store.h>

@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <genscope/statistics.h>
-
+#include "analyze/statistics/statistics.h"
 #include "counted_new.h"
 #include "harness/measure.h"
 #include "harness/table.h"

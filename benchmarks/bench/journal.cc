@@ -8,8 +8,7 @@
 #include <functional>
 #include <string>
 
-#include <genscope/suite.h>
-
+#include "bench/suite/suite.h"
 #include "harness/child.h"
 #include "harness/measure.h"
 #include "harness/table.h"

@@ -10,10 +10,9 @@
 #include <cstdlib>
 #include <string>
 
-#include <genscope/bench_load.h>
-#include <genscope/statistics.h>
-
+#include "analyze/statistics/statistics.h"
 #include "bench/count_server.h"
+#include "bench/http/load.h"
 #include "harness/measure.h"
 #include "harness/table.h"
 

@@ -10,10 +10,9 @@
 #include <string>
 #include <vector>
 
-#include <genscope/inference.h>
-#include <genscope/statistics.h>
-#include <genscope/verdict.h>
-
+#include "analyze/inference/inference.h"
+#include "analyze/statistics/statistics.h"
+#include "analyze/verdict/verdict.h"
 #include "harness/table.h"
 #include "noise.h"
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <string>
 #include <utility>
 
 namespace bench {
@@ -11,9 +12,14 @@ using namespace genscope;
 
 class Workload {
  public:
-  explicit Workload(std::size_t spans) {
+  explicit Workload(std::size_t spans, int rank = -1) {
     Trace& t = trace_;
     t.process.pid = 1;
+    if (rank >= 0) {
+      t.process.pid += static_cast<std::uint32_t>(rank);
+      t.process.rank = rank;
+      state_ += static_cast<std::uint64_t>(rank);
+    }
     for (const auto& [text, kind] : std::initializer_list<std::pair<const char*, SpanKind>>{
              {"tinydiff", SpanKind::session},
              {"denoising", SpanKind::stage},
@@ -39,12 +45,7 @@ class Workload {
     }
     t.integrity.closed = true;
   }
-  Run run() && {
-    Run run;
-    run.name = "bench";
-    run.traces.push_back(std::move(trace_));
-    return run;
-  }
+  Trace trace() && { return std::move(trace_); }
 
  private:
   static constexpr int kForwards = 2, kLayers = 24, kKernels = 8;
@@ -100,6 +101,18 @@ class Workload {
 
 }  // namespace
 
-Run pipeline_run(std::size_t spans) { return Workload(spans).run(); }
+Run pipeline_run(std::size_t spans) {
+  Run run;
+  run.name = "bench";
+  run.traces.push_back(Workload(spans).trace());
+  return run;
+}
+
+Run ranks_run(int ranks, std::size_t spans) {
+  Run run;
+  run.name = std::to_string(ranks) + " ranks";
+  for (int rank = 0; rank < ranks; ++rank) run.traces.push_back(Workload(spans, rank).trace());
+  return run;
+}
 
 }  // namespace bench

@@ -9,9 +9,8 @@
 #include <memory>
 #include <string>
 
-#include <genscope/generation_monitor.h>
+#include <genscope/monitor.h>
 #include <genscope/record.h>
-#include <genscope/request_monitor.h>
 
 #include "analyze/counted_new.h"
 #include "harness/measure.h"
@@ -115,7 +114,7 @@ void step_rows(const std::string& dir, const Options& options, Table& table) {
     table.add(ratio_row("detached step, recorded", detached, step, "recorded step", 0));
     table.add(ratio_row("monitored detached step, recorded", measure(load, monitored_detached_step),
                         detached, "detached step", kStepBar));
-    if (recorder_stats().lost_spans > 0) std::printf("  spans were lost: figures not valid\n");
+    if (recorder_stats().dropped_spans > 0) std::printf("  spans were lost: figures not valid\n");
   }
   const Cost off = measure(load, monitored_step);
   table.add({"monitored step, no session", off.thread_ns, "ns cpu", "", 0, "", true, ""});

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include <genscope/epoch_monitor.h>
-#include <genscope/performance_monitor.h>
+#include <genscope/compat/epoch_monitor.h>
+#include <genscope/compat/performance_monitor.h>
 #include <genscope/record.h>
 
 #include "harness/measure.h"

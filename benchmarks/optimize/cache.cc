@@ -1,4 +1,5 @@
-// bench_optimize_cache: what the cache keeps, what it saves, what it costs.
+// bench_optimize_cache [--only PART] [SEED]: what the cache keeps, what it saves, what it costs.
+// PART is throughput, hits, single-flight, cost saved or hit ratio; SEED makes fresh streams.
 //
 // Hit ratios go through the public Cache with weights of 1, one thread. The bars are those of
 // W-TinyLFU with a climber on the same streams, less 0.5 points, and the best of nine policies,
@@ -121,6 +122,12 @@ constexpr HitCell kCells[] = {
     {"new loop", 3'000, 0, 0},
 };
 
+// Another seed is another stream of the same sort: the bars hold for it as well.
+std::uint64_t seed_of(std::string_view stream, const bench::Options& options) {
+  if (!options.rest.empty()) return std::strtoull(options.rest[0].c_str(), nullptr, 10);
+  return stream.starts_with("new") ? 777 : 42;
+}
+
 void hit_ratios(bench::Table& table, const bench::Options& options) {
   std::string made;
   std::vector<std::uint32_t> keys;
@@ -135,8 +142,7 @@ void hit_ratios(bench::Table& table, const bench::Options& options) {
         !stream.starts_with("zipf") && (stream.starts_with("held") || stream.starts_with("new"));
     std::size_t count = short_one ? 4'000'000 : 10'000'000;
     if (options.quick) count /= 10;
-    if (made != stream)
-      keys = bench::StreamMaker(count, stream.starts_with("new") ? 777 : 42).make(stream);
+    if (made != stream) keys = bench::StreamMaker(count, seed_of(stream, options)).make(stream);
     made = stream;
     const double adaptive = hit_ratio(CachePolicy::automatic, cell.capacity, keys);
     bench::Row row{
@@ -291,58 +297,6 @@ std::string by_cpu(const Rate& rate) {
   return text;
 }
 
-void throughput(bench::Table& table, const bench::Options& options) {
-  constexpr std::size_t kCapacity = 100'000, kKeys = 1'000'000;
-  const std::size_t each = options.quick ? 200'000 : 2'000'000;
-  const bench::Zipf zipf(kKeys, 0.99);
-  std::vector<Key> keys;
-  keys.reserve(kKeys);
-  for (std::uint32_t i = 0; i < kKeys; ++i) keys.push_back(key_of(i));
-  std::vector<std::vector<std::uint32_t>> asked(2);
-  for (std::size_t t = 0; t < 2; ++t) {
-    bench::SplitMix random{42 + t};
-    for (std::size_t i = 0; i < each; ++i) asked[t].push_back(zipf.draw(random));
-  }
-  double plain_cpu[3] = {};
-  for (const int threads : {1, 2}) {
-    PlainLru plain(kCapacity);
-    const Rate rate = best_rate(threads, each, [&](int t, std::size_t) {
-      for (const std::uint32_t number : asked[static_cast<std::size_t>(t)]) {
-        const Key& key = keys[number];
-        if (!plain.get(key.low())) plain.put(key.low());
-      }
-    });
-    plain_cpu[threads] = rate.cpu;
-    table.add({.name = "one mutex, list and map, threads: " + std::to_string(threads),
-               .value = rate.wall,
-               .unit = "M/s",
-               .ratio_to = {},
-               .bar = {},
-               .note = by_cpu(rate) + "; LRU by number, no key is verified"});
-  }
-  for (const CachePolicy policy : {CachePolicy::automatic, CachePolicy::s3}) {
-    for (const int threads : {1, 2}) {
-      Cache cache({.capacity_bytes = kCapacity, .policy = policy});
-      const Rate rate = best_rate(threads, each, [&](int t, std::size_t) {
-        for (const std::uint32_t number : asked[static_cast<std::size_t>(t)]) {
-          const Key& key = keys[number];
-          if (!cache.get(key)) cache.put(key, Value::adopt(nullptr, 1, nullptr));
-        }
-      });
-      const double bar = threads == 1 ? 9 : 12;
-      table.add({.name = std::string("cache, ") + cache.stats().policy +
-                         ", threads: " + std::to_string(threads),
-                 .value = rate.wall,
-                 .unit = "M/s",
-                 .ratio_to = "one mutex",
-                 .ratio = rate.cpu / plain_cpu[threads],
-                 .bar = threads == 1 ? ">= 9 a CPU second" : ">= 12 on idle cores",
-                 .kept = (threads == 1 ? rate.cpu : rate.wall) >= bar,
-                 .note = by_cpu(rate)});
-    }
-  }
-}
-
 // Nanoseconds for a line at a random place of so many bytes that the one before names: what the
 // machine takes for a cache miss, which no program can hide from a single lookup.
 double chase_ns(std::size_t bytes) {
@@ -365,38 +319,126 @@ double chase_ns(std::size_t bytes) {
   return (at == ~0U ? 1 : 0) + static_cast<double>(end - begin) / kSteps;
 }
 
+// Two readings of the clock one after the other: what any measurement of a single call costs here.
+double two_clock_reads_ns() {
+  constexpr int kReads = 200'000;
+  std::uint64_t sum = 0;
+  const std::uint64_t begin = bench::clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  for (int read = 0; read < kReads; ++read) {
+    sum += bench::clock_ns(CLOCK_MONOTONIC);
+    sum += bench::clock_ns(CLOCK_MONOTONIC);
+  }
+  const std::uint64_t end = bench::clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  return (sum == 0 ? 1 : 0) + static_cast<double>(end - begin) / kReads;
+}
+
+// All that a lookup may touch of an entry: slot, entry, value, place in the lists, counters.
+constexpr std::size_t kBytesEach = 250;
+
+void machine_limits(bench::Table& table) {
+  table.add({.name = "two clock reads",
+             .value = two_clock_reads_ns(),
+             .unit = "ns",
+             .ratio_to = {},
+             .bar = {},
+             .note = "the machine's limit"});
+  for (const std::size_t entries : {2'000U, 100'000U, 1'000'000U}) {
+    table.add({.name = "a dependent load, entries: " + std::to_string(entries),
+               .value = chase_ns(entries * kBytesEach),
+               .unit = "ns",
+               .ratio_to = {},
+               .bar = {},
+               .note = "the machine's limit in as much memory as that many entries take"});
+  }
+}
+
+// Requests in the order in which they come, as a service has them: each key has just been made.
+std::vector<std::vector<Key>> zipf_requests(std::uint32_t keys, std::size_t each) {
+  const bench::Zipf zipf(keys, 0.99);
+  std::vector<std::vector<Key>> asked(2);
+  for (std::size_t t = 0; t < 2; ++t) {
+    bench::SplitMix random{42 + t};
+    asked[t].reserve(each);
+    for (std::size_t i = 0; i < each; ++i) asked[t].push_back(key_of(zipf.draw(random)));
+  }
+  return asked;
+}
+
+// Get, else put, of ten times as many keys as there is room for. A cache of 2,000 entries is in the
+// L2 cache of the processor, one of 100,000 is not.
+void throughput(bench::Table& table, const bench::Options& options) {
+  machine_limits(table);
+  for (const std::uint32_t capacity : {2'000U, 100'000U}) {
+    const std::vector<std::vector<Key>> asked =
+        zipf_requests(10 * capacity, options.quick ? 200'000 : 1'000'000);
+    const std::string of = ", entries: " + std::to_string(capacity) + ", threads: ";
+    double plain_cpu[3] = {};
+    for (const int threads : {1, 2}) {
+      PlainLru plain(capacity);
+      const Rate rate = best_rate(threads, asked[0].size(), [&](int t, std::size_t) {
+        for (const Key& key : asked[static_cast<std::size_t>(t)]) {
+          if (!plain.get(key.low())) plain.put(key.low());
+        }
+      });
+      plain_cpu[threads] = rate.cpu;
+      table.add({.name = "one mutex, list and map" + of + std::to_string(threads),
+                 .value = rate.wall,
+                 .unit = "M/s",
+                 .ratio_to = {},
+                 .bar = {},
+                 .note = by_cpu(rate) + "; LRU by number, no key is verified"});
+    }
+    for (const CachePolicy policy : {CachePolicy::automatic, CachePolicy::s3}) {
+      for (const int threads : {1, 2}) {
+        Cache cache({.capacity_bytes = capacity, .policy = policy});
+        const Rate rate = best_rate(threads, asked[0].size(), [&](int t, std::size_t) {
+          for (const Key& key : asked[static_cast<std::size_t>(t)]) {
+            if (!cache.get(key)) cache.put(key, Value::adopt(nullptr, 1, nullptr));
+          }
+        });
+        const double bar = threads == 1 ? 9 : 12;
+        table.add(
+            {.name = std::string("cache, ") + cache.stats().policy + of + std::to_string(threads),
+             .value = rate.wall,
+             .unit = "M/s",
+             .ratio_to = "one mutex",
+             .ratio = rate.cpu / plain_cpu[threads],
+             .bar = threads == 1 ? ">= 9 a CPU second" : ">= 12 on idle cores",
+             .kept = (threads == 1 ? rate.cpu : rate.wall) >= bar,
+             .note = by_cpu(rate)});
+      }
+    }
+  }
+}
+
 // Hits by how many entries there are, beside the plain LRU: turn by turn, medians of CPU time.
 void hit_costs(bench::Table& table, const bench::Options& options) {
   std::uint64_t allocations = 0;
   for (const std::uint32_t entries : {1'000U, 50'000U, 1'000'000U}) {
-    const bench::Zipf zipf(entries, 0.99);
-    std::vector<Key> keys;
-    keys.reserve(entries);
     Cache cache({.capacity_bytes = 2 * entries});
     PlainLru plain(2 * entries);
     for (std::uint32_t i = 0; i < entries; ++i) {
-      keys.push_back(key_of(i));
-      cache.put(keys[i], Value::adopt(nullptr, 1, nullptr));
-      plain.put(keys[i].low());
+      const Key key = key_of(i);
+      cache.put(key, Value::adopt(nullptr, 1, nullptr));
+      plain.put(key.low());
     }
-    std::vector<std::uint32_t> asked;
-    bench::SplitMix random{42};
-    for (int i = 0; i < (options.quick ? 100'000 : 1'000'000); ++i)
-      asked.push_back(zipf.draw(random));
+    const std::vector<Key> asked =
+        std::move(zipf_requests(entries, options.quick ? 100'000 : 1'000'000)[0]);
     std::vector<double> ours, theirs, lines;
     std::size_t lost = 0;
     const auto timed = [&](const auto& get) {
       const std::uint64_t begin = bench::clock_ns(CLOCK_THREAD_CPUTIME_ID);
-      for (const std::uint32_t number : asked) lost += get(keys[number]) ? 0 : 1;
+      for (const Key& key : asked) lost += get(key) ? 0 : 1;
       return static_cast<double>(bench::clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) /
              static_cast<double>(asked.size());
     };
     for (int repetition = 0; repetition < 7; ++repetition) {
       const std::uint64_t before = g_allocations;
-      ours.push_back(timed([&](const Key& key) { return static_cast<bool>(cache.get(key)); }));
+      const double ns = timed([&](const Key& key) { return static_cast<bool>(cache.get(key)); });
       allocations += g_allocations - before;
+      ours.push_back(ns);
       theirs.push_back(timed([&](const Key& key) { return plain.get(key.low()); }));
-      lines.push_back(chase_ns(std::size_t{entries} * 320));  // all that a hit of ours touches
+      lines.push_back(chase_ns(entries * kBytesEach));
     }
     const double ns = bench::median(ours), peer_ns = bench::median(theirs);
     char note[96];

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <genscope/optimize/flow.h>
+#include <genscope/optimize.h>
 
 #include "harness/measure.h"
 #include "harness/table.h"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What genscope.optimize.wrap costs and saves, with tiny pipelines and with the module tree of a real one.
 
-wrap.py [--json FILE]     with the interpreter of tools/torch, PYTHONPATH at the built package
+wrap.py [--only calls|read] [--json FILE]     with the interpreter of tools/torch, PYTHONPATH at the built package
 
 "overhead": median of the differences of pairs, a plain call and a wrapped one with the same new seed, in turns.
 "read": the pipeline's state, as it is read before and after each run; "first": when nothing of it is known. The large
@@ -61,8 +61,17 @@ def count(pipe):
 
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--only", choices=("calls", "read"))
     parser.add_argument("--json")
     given = parser.parse_args()
+    rows = (calls() if given.only != "read" else []) + (reads() if given.only != "calls" else [])
+    for row in rows:
+        print(f"{row['name']:56}{row['value']:10.2f} {row['unit']}")
+    if given.json:
+        pathlib.Path(given.json).write_text(json.dumps(rows, indent=1))
+
+
+def calls():
     rows = []
     for name, make in tiny_text.ALL.items():
         pipe, arguments = make()
@@ -78,6 +87,11 @@ def main():
         for what, values in (("plain", plain), ("wrapped, another seed", first), ("overhead", over),
                              ("wrapped, again", hit)):
             rows.append({"name": f"{name}: {what}", "value": statistics.median(values) * 1e3, "unit": "ms"})
+    return rows
+
+
+def reads():
+    rows = []
     for name, pipe in (("tiny SDXL", tiny_text.sdxl()[0]), ("modules of SDXL", large())):
         modules, tensors = count(pipe)
         reader = Reader(pipe)
@@ -89,10 +103,7 @@ def main():
         size = f"{name}, {modules} modules, {tensors} tensors"
         rows.append({"name": f"read, first: {size}", "value": statistics.median(first) * 1e3, "unit": "ms"})
         rows.append({"name": f"read: {size}", "value": statistics.median(again) * 1e3, "unit": "ms"})
-    for row in rows:
-        print(f"{row['name']:56}{row['value']:10.2f} {row['unit']}")
-    if given.json:
-        pathlib.Path(given.json).write_text(json.dumps(rows, indent=1))
+    return rows
 
 
 if __name__ == "__main__":

@@ -141,7 +141,7 @@ def main():
             assert session.active, session.error
             recorded = others(options.bursts, False)
         found.update(inferix(options.bursts, folder))
-        lost = genscope.stats()["lost_spans"]
+        lost = genscope.stats()["dropped_spans"]
     show(found, recorded, lost, options.json)
 
 
@@ -164,7 +164,7 @@ def show(found, recorded, lost, path):
               f"{'' if ratio is None else f'{ratio:.2f}'} | {figure(noted)} |")
     if path:
         with open(path, "w") as file:
-            json.dump({"rows": rows, "lost_spans": lost, "python": sys.version}, file, indent=1)
+            json.dump({"rows": rows, "dropped_spans": lost, "python": sys.version}, file, indent=1)
 
 
 if __name__ == "__main__":

@@ -118,7 +118,7 @@ def main():
         def tidy():
             log.clear()
         on = measured({**loop, **spans, **calls}, names, options.bursts, tidy)
-        lost = gs.stats()["lost_spans"]
+        lost = gs.stats()["dropped_spans"]
         gs.set_enabled(False)
         off = measured({**loop, "disabled, with prebuilt": "with prebuilt: pass",
                         "disabled, with gs.stage('x')": "with stage('x'): pass"}, names,
@@ -151,7 +151,7 @@ def show(on, off, others, lost, path):
     print(f"{'wrapped forward, more than a plain call':46} {extra:8.1f} {'':13} {'80 ns':>6}")
     if path:
         with open(path, "w") as file:
-            json.dump({"rows": rows, "wrapped_extra_ns": extra, "lost_spans": lost}, file, indent=1)
+            json.dump({"rows": rows, "wrapped_extra_ns": extra, "dropped_spans": lost}, file, indent=1)
 
 
 if __name__ == "__main__":

@@ -81,6 +81,35 @@ void detached_span(std::uint64_t n) {
   }
 }
 
+void detached_dynamic_span(std::uint64_t n) {
+  while (n-- > 0) {
+    const genscope::Handle handle = genscope::begin(genscope::SpanKind::request, "request");
+    clobber();
+    genscope::end(handle);
+  }
+}
+
+void counter_by_name(std::uint64_t n) {
+  while (n-- > 0) {
+    genscope::counter("loss", static_cast<double>(n));
+    clobber();
+  }
+}
+
+void static_counter(std::uint64_t n) {
+  while (n-- > 0) {
+    GENSCOPE_COUNTER("loss", static_cast<double>(n));
+    clobber();
+  }
+}
+
+void event_by_name(std::uint64_t n) {
+  while (n-- > 0) {
+    genscope::event("milestone");
+    clobber();
+  }
+}
+
 std::vector<double> latencies(Body body, std::size_t n) {
   std::vector<double> out;
   out.reserve(n);

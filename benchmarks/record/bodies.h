@@ -16,6 +16,10 @@ void span_with_arguments(std::uint64_t n);
 void dynamic_span(std::uint64_t n);
 void numbered_step(std::uint64_t n);
 void detached_span(std::uint64_t n);
+void detached_dynamic_span(std::uint64_t n);
+void counter_by_name(std::uint64_t n);
+void static_counter(std::uint64_t n);
+void event_by_name(std::uint64_t n);
 // The same loop with a span that GENSCOPE_OFF removes, in its own translation unit.
 void compiled_out_span(std::uint64_t n);
 

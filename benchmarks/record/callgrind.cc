@@ -28,9 +28,12 @@ struct Named {
   Body body;
 };
 constexpr Named kBodies[] = {
-    {"empty_loop", empty_loop},     {"tsc_pair", tsc_pair},
-    {"static_span", static_span},   {"span_with_arguments", span_with_arguments},
-    {"dynamic_span", dynamic_span}, {"compiled_out_span", compiled_out_span}};
+    {"empty_loop", empty_loop},         {"tsc_pair", tsc_pair},
+    {"static_span", static_span},       {"span_with_arguments", span_with_arguments},
+    {"dynamic_span", dynamic_span},     {"compiled_out_span", compiled_out_span},
+    {"detached_span", detached_span},   {"detached_dynamic_span", detached_dynamic_span},
+    {"static_counter", static_counter}, {"counter_by_name", counter_by_name},
+    {"event_by_name", event_by_name}};
 
 // Instructions inside genscope_bench_counted, or -1.
 double count(const std::string& program, const char* body, std::uint64_t n, bool enabled) {
@@ -96,6 +99,11 @@ void instruction_rows(const char* program, Table& table) {
   row("instructions: span, static name", per_item(program, "static_span"), 65);
   row("instructions: span + 2 integer arguments", per_item(program, "span_with_arguments"), -1);
   row("instructions: span, dynamic name", per_item(program, "dynamic_span"), -1);
+  row("instructions: detached begin and end", per_item(program, "detached_span"), 130);
+  row("instructions: detached, dynamic name", per_item(program, "detached_dynamic_span"), -1);
+  row("instructions: counter, static name", per_item(program, "static_counter"), -1);
+  row("instructions: counter by name", per_item(program, "counter_by_name"), 130);
+  row("instructions: event by name", per_item(program, "event_by_name"), 130);
   row("instructions: disabled at run time", per_item(program, "static_span", false), 8);
   row("instructions: compiled out", per_item(program, "compiled_out_span"), 0);
 }

@@ -120,7 +120,7 @@ Outcome record_and_read(const std::string& dir, Work work) {
   if (run.ok()) {
     for (const genscope::Trace& t : run->traces) {
       out.read += t.spans.size() - 1;  // less the session
-      for (const auto& track : t.tracks) out.told += track.lost_spans;
+      for (const auto& track : t.tracks) out.told += track.dropped_spans;
     }
   }
   std::filesystem::remove_all(run_dir);

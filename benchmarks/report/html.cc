@@ -1,11 +1,20 @@
-// bench_report: CPU time of one core to write the HTML report of a run that is in memory and summed
-// up, and the size of the file.
+// bench_report [FILE]: the HTML report of 100 and of 1,000 ranks, from their trace files, in a
+// process of its own: its size, and memory at the peak. FILE keeps the page of the most ranks. Then
+// the CPU time of one core to write that of a run that is in memory and summed up, and the size of
+// the file.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include <genscope/advise.h>
 #include <genscope/analyze.h>
 #include <genscope/report.h>
+#include <genscope/store.h>
 
+#include "harness/child.h"
 #include "harness/measure.h"
 #include "harness/pipeline_run.h"
 #include "harness/table.h"
@@ -14,7 +23,10 @@ namespace {
 
 using namespace bench;
 
-constexpr double kSecondsBar = 2, kBytesBar = 8e6;
+namespace fs = std::filesystem;
+
+constexpr double kSecondsBar = 2, kBytesBar = 8e6, kMemoryBar = 300e6;
+constexpr std::size_t kSpansOfARank = 2000;  // more than a page shows one by one, of 1,000 ranks
 
 void measure_report(std::size_t spans, Table& table) {
   const genscope::Run run = pipeline_run(spans);
@@ -36,11 +48,54 @@ void measure_report(std::size_t spans, Table& table) {
   table.add({"report.html, " + what, bytes / 1e6, "MB", "", 0, "8 MB", bytes <= kBytesBar, ""});
 }
 
+bool write_page(const std::string& run_dir, const std::string& html) {
+  const genscope::Result<genscope::Run> run = genscope::read_run(run_dir);
+  if (!run) return false;
+  const genscope::Analysis analysis = genscope::analyze(*run);
+  const genscope::Advice advice = genscope::advise(genscope::facts_of(analysis));
+  std::ofstream out(html, std::ios::binary);
+  genscope::report_html(*run, analysis, advice, [&](std::string_view part) {
+    out.write(part.data(), static_cast<std::streamsize>(part.size()));
+  });
+  return out.good();
+}
+
+void measure_ranks(int ranks, const std::string& keep, Table& table) {
+  const std::string dir =
+      fs::temp_directory_path() / ("genscope-bench-report-" + std::to_string(::getpid()));
+  fs::create_directories(dir);
+  const bool recorded =  // in a child too: what this one takes would count for the next
+      in_child([&] {
+        const genscope::Run run = ranks_run(ranks, kSpansOfARank);
+        for (std::size_t i = 0; i < run.traces.size(); ++i) {
+          const std::string path = dir + "/trace-" + std::to_string(i) + ".gst";
+          if (!genscope::write_trace(run.traces[i], path).ok()) return false;
+        }
+        return true;
+      }).worked;
+  if (!recorded) std::abort();
+  const std::string html = dir + "/report.html";
+  const Spent spent = in_child([&] { return write_page(dir, html); });
+  if (!spent.worked) std::abort();
+  const auto bytes = static_cast<double>(fs::file_size(html));
+  const std::string what = std::to_string(ranks) + " ranks x 2,000 spans";
+  table.add({"report.html, " + what, bytes / 1e6, "MB", "", 0, "8 MB", bytes <= kBytesBar, ""});
+  table.add({"memory, " + what, spent.peak_bytes / 1e6, "MB at the peak", "", 0, "300 MB",
+             spent.peak_bytes <= kMemoryBar, ""});
+  table.add({"CPU time, " + what, spent.cpu_seconds, "s", "", 0, "", true, ""});
+  if (!keep.empty()) fs::copy_file(html, keep, fs::copy_options::overwrite_existing);
+  fs::remove_all(dir);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const Options options = parse(argc, argv);
   Table table;
+  const std::string keep = options.rest.empty() ? "" : options.rest.front();
+  for (const int ranks : {100, 1000}) {  // first: a child begins with the memory of its parent
+    measure_ranks(options.quick ? ranks / 10 : ranks, keep, table);
+  }
   for (const std::size_t spans : {100'000, 1'000'000}) {
     measure_report(options.quick ? spans / 10 : spans, table);
   }

@@ -17,9 +17,8 @@
 #include <string_view>
 #include <thread>
 
-#include <genscope/generation_monitor.h>
+#include <genscope/monitor.h>
 #include <genscope/record.h>
-#include <genscope/request_monitor.h>
 
 namespace http = boost::beast::http;
 using boost::asio::ip::tcp;

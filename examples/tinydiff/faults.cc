@@ -116,8 +116,15 @@ Spoil slow_first_block() {
   };
 }
 
-// The first step at a new size has to tune itself for it.
-Spoil two_sizes() { return slow_first_step(); }
+// The first step at a new size has to tune itself for it, as a compiler does; the program says so.
+Spoil two_sizes() {
+  return [slow = slow_first_step(), told = false](Joint joint, Index index,
+                                                  const Again& again) mutable {
+    if (!told) genscope::event("config", {{"set.compile", "autotune"}});
+    told = true;
+    slow(joint, index, again);
+  };
+}
 
 bool this_rank_is_slow() {
   const char* const rank = std::getenv("RANK");
@@ -182,7 +189,7 @@ const std::vector<Fault>& faults() {
       {"slow-first-step", "WARM-FIRST", "the first step tunes itself", nullptr, slow_first_step},
       {"two-sizes", "COMPILE-RECOMP", "a second picture of another size tunes itself again",
        resized, two_sizes},
-      {"sync-per-step", "SYNC-STEP", "the host waits in every scheduler step", nullptr,
+      {"sync-per-step", "STEP-SCHED", "the host waits in every scheduler step", nullptr,
        sync_per_step},
       {"slow-hook", "HOST-HOOKS", "a hook takes its time in every step", nullptr, slow_hook},
       {"rising-rss", "MEM-LEAK-H", "every step keeps 16 MiB", long_run, rising_rss},

@@ -55,23 +55,31 @@ struct Rule {
   Severity severity = Severity::hint;
   std::string advice;                  // what to do; {fact} is replaced by its value
   std::string gain;                    // as seen elsewhere: "904 -> 88 ms"
-  double gain_low = 0, gain_high = 0;  // of the wall time, as a ratio; 0, 0: not known
+  double gain_low = 0, gain_high = 0;  // elsewhere, of the wall time, as a ratio; 0, 0: not known
   RuleConfidence confidence = RuleConfidence::medium;
   std::string citation;
   bool silenced = false;
   // What the advice speeds up, a key of stage_groups.exclusive_share[]: it cannot gain more than
   // that share of the time. Empty: the whole run.
   std::string stage;
-  std::string hurts;                   // what it may cost: memory, quality, a slow first call
+  std::string hurts;  // what it may cost: memory, quality, a slow first call
+  // The fact that is the share of the wall time which the finding is about: no more than it can be
+  // gained. Empty: that of `stage`, if there is one.
+  std::string share;
   std::vector<std::string> conflicts;  // rules whose patch does not go with this one's
   // The advice as a patch, by program (patch_targets()): lines of Python over `pipe`, or flags.
   std::map<std::string, std::string> apply;
+
+  bool operator==(const Rule&) const = default;
 };
 
 struct Finding {
   Rule rule;
   std::string advice;                                       // with the values filled in
   std::vector<std::pair<std::string, FactValue>> evidence;  // the facts of the condition
+  // Of this run's wall time, what the finding is about: nothing it advises can gain more. Absent:
+  // not known. What was gained elsewhere (Rule::gain) says nothing of this run.
+  std::optional<double> most_share;
 };
 
 struct Abstention {
@@ -99,6 +107,14 @@ Result<std::vector<Rule>> parse_rules(std::string_view yaml, std::string_view fi
 // Every rule over the facts; linear in the rules. Rules are checked when they are loaded; one made
 // by hand whose condition is malformed abstains and says why.
 Advice advise(const Facts& facts, const std::vector<Rule>& rules = built_in_rules());
+
+// A run, its figures and what they say: made once for all that is made of them.
+struct WholeRun {
+  Run run;
+  Analysis analysis;
+  Advice advice;
+};
+WholeRun whole_of(Run run);
 
 // ---- from findings to settings
 

@@ -10,7 +10,7 @@
 //                in one cell, measured in turns
 //   result       all of a benchmark, as the file genscope.bench/1 (docs/bench.md)
 //
-// Place in the flow: above everything but the command line. Judging is verdict.h's.
+// Place in the flow: above everything but the command line. Judging is analyze.h's.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,9 @@
 #include <utility>
 #include <vector>
 
+#include <genscope/analyze.h>
 #include <genscope/error.h>
-#include <genscope/verdict.h>
+#include <genscope/report.h>
 
 namespace genscope::bench {
 
@@ -436,6 +437,30 @@ Result<BenchResult> read_result(const std::string& path);
 Status write_result(const BenchResult& result, const std::string& path);
 Status write_result(const BenchResult& result, const std::string& path, const JsonOptions& options);
 
+// ---- results as bytes: for people, for CI, for other tools. Output goes to a Sink piece by piece,
+// as report.h says; names, prompts and messages are escaped as each format needs.
+
+// For a terminal.
+struct ResultTextOptions {
+  int width = 100;
+  bool color = false;
+  bool all = false;  // every metric and every doubt, not only what matters
+};
+void result_text(const BenchResult& result, const ResultTextOptions& options, const Sink& sink);
+
+// genscope.bench/1: what to_json() gives, without the whole text in memory.
+void result_json(const BenchResult& result, const JsonOptions& options, const Sink& sink);
+// For a pull request or the summary of a CI job: what regressed first, then what is open; what is
+// unchanged is folded.
+void result_markdown(const BenchResult& result, const Sink& sink);
+// A row for each cell, slot and metric, units in the names of metrics; what is not known is empty.
+void result_csv(const BenchResult& result, const Sink& sink);
+// JUnit XML: a testcase for each gate; a regression is a failure, what is open is skipped. Targets,
+// and cells that failed, are testcases too.
+void result_junit(const BenchResult& result, const Sink& sink);
+// One file to open in a browser, offline, without a script.
+void result_html(const BenchResult& result, const Sink& sink);
+
 // How one metric is judged, and whether it decides the exit code.
 struct MetricRule {
   JudgeOptions judge;
@@ -482,6 +507,53 @@ Result<BenchResult> find_result(const std::string& name);
 // JSON of hyperfine, Google Benchmark or pytest-benchmark as a result: one cell for each command
 // or benchmark, samples kept. Strict; names the field that is wrong.
 Result<BenchResult> import_result(std::string_view text, std::string_view file);
+
+// ---- suites: a benchmark as a file that a team keeps (docs/bench-suite.md): what to measure over
+// which matrix, how often, what must hold
+
+struct SuiteOptions {
+  std::optional<double> budget_s;      // instead of the suite's
+  std::uint64_t seed = 1;              // of every random choice
+  std::string out = "genscope-bench";  // a folder for the run is made in it
+  std::string resume;                  // folder of a run to go on with
+  std::string only;                    // a condition over the axes: the cells to keep
+  std::vector<std::string> cells;      // not empty: only those with these ids
+  bool strict = false;                 // open verdicts decide the exit code, too
+  bool keep = true;                    // for `bench history`: remember()
+  bool retry_oom = false;              // forget what ran out of memory in earlier runs
+  // For a runner of kind callable.
+  std::function<Sample(const Request&)> callable;
+  // Absent: find_result(), inspect_environment(), CLOCK_MONOTONIC.
+  std::function<Result<BenchResult>(const std::string&)> find_baseline;
+  std::function<Environment()> environment;
+  std::function<std::int64_t()> monotonic_ns;
+};
+
+struct SuiteProgress {
+  std::string cell;
+  std::size_t cells_done = 0, cells = 0;  // that run; done: no unit will follow
+  std::size_t units_done = 0;
+  std::size_t open = 0;  // cells whose interval is too wide, or too few units yet
+  std::optional<double> eta_s;
+};
+// False stops after this unit, as an interrupt does.
+using OnSuiteProgress = std::function<bool(const SuiteProgress&)>;
+
+struct SuiteRun {
+  BenchResult result;
+  std::string folder;  // with journal.jsonl and, at the end, result.json
+  // `resume` goes on; there is no result.json, and cells have units but no statistics.
+  bool interrupted = false;
+  std::size_t resumed_units = 0;   // that were measured before
+  std::vector<std::string> notes;  // in sentences
+};
+// Reads the suite at `path` and measures its cells in turns, with a journal: a run can be killed at
+// any moment, and SuiteOptions::resume goes on where its journal ends. An error for what keeps it
+// from beginning: every mistake in the file at once ("file:line: field: what; remedy"), a folder
+// that cannot be written, a journal of another suite. What fails while it runs is in the result.
+// Ends early after cancel().
+Result<SuiteRun> run_suite(const std::string& path, const SuiteOptions& options = {},
+                           const OnSuiteProgress& progress = {});
 
 // Codes and their precedence: 2 > 7 > 5 > 6 > 4 > 1 > 3 > 0.
 enum ExitCode : int {

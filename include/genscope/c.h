@@ -102,8 +102,8 @@ int gs_enabled(void);
 
 typedef struct gs_stats {
   int active;
-  uint64_t lost_spans;
-  uint64_t lost_records;
+  uint64_t dropped_spans;
+  uint64_t dropped_records;
   uint64_t bytes_written;
   uint64_t threads;
 } gs_stats;

@@ -30,6 +30,9 @@ struct Hardware {
   double link_gbs = 0;                     // host to device, one direction, as reached
   std::string source = {};                 // of these figures, in a phrase
   bool measured = false;                   // by measure_cpu()
+  std::optional<double> int8_tops = {};    // dense; absent: not known to have such units
+  // Of weights and activations in 4 bits: int4 up to Ada, fp4 from Blackwell on.
+  std::optional<double> four_bit_tflops = {};
 };
 const std::vector<Hardware>& hardware_table();
 // By name, case and spaces and vendor words aside ("NVIDIA GeForce RTX 4090" is found); the error
@@ -41,6 +44,10 @@ Hardware measure_cpu(double seconds = 2.0);
 enum class Offload : std::uint8_t { none, model, group, sequential };
 std::string_view name(Offload offload) noexcept;
 
+// What products with weights are computed in; attention stays in 16 bits.
+enum class Arithmetic : std::uint8_t { bf16, f16, fp8, int8, w4a4 };
+std::string_view name(Arithmetic arithmetic) noexcept;
+
 struct Workload {
   std::uint64_t width = 0, height = 0;  // pixels; 0: what the model was made for
   std::uint64_t frames = 0;             // 0: what the model was made for; 1: an image
@@ -50,6 +57,13 @@ struct Workload {
   std::optional<std::uint64_t> guidance_passes = {};  // forwards a step; absent: its pipeline's
   std::optional<Dtype> dtype = {};  // of the weights; absent: as in the file, or bf16
   Offload offload = Offload::none;
+  // Absent: what weights of that type allow and the device has; else bf16.
+  std::optional<Arithmetic> arithmetic = {};
+  // GPUs that share a step: two the guidance passes, if there are two, the rest the tokens.
+  std::uint64_t devices = 1;
+  // Sizes as they were recorded: taken down to whole patches and groups of frames. Otherwise a size
+  // that does not fit is an error.
+  bool round = false;
 };
 
 // What the cost model knows of a network: its kind of block and its sizes. From a file
@@ -58,18 +72,30 @@ struct CostSpec {
   std::string architecture = {};  // key of the formulas
   std::string title = {};
   Dimensions dimensions = {};
-  std::uint64_t parameters = 0;           // denoiser
-  std::uint64_t weight_bytes = 0;         // denoiser, as stored; 0: from parameters and dtype
-  std::uint64_t other_bytes = 0;          // text encoders, VAE and further denoisers, if known
+  std::uint64_t parameters = 0;    // denoiser
+  std::uint64_t weight_bytes = 0;  // denoiser, as stored; 0: from parameters and dtype
+  // Denoisers that take turns with it (Wan 2.2 has one more) and are of the same size.
+  std::uint64_t further_experts = 0;
+  std::uint64_t expert_bytes = 0;         // of those, as stored; 0: from parameters and dtype
+  std::uint64_t other_bytes = 0;          // text encoders and VAE, if known
   std::uint64_t largest_other_bytes = 0;  // of those, the largest
   std::uint64_t vae_bytes = 0;            // of those, the VAE
   std::string origin = {};                // "file PATH" or "table"
   std::string profile = {};               // known model whose defaults apply; "": the nearest
+  std::string quantisation = {};          // of the file's denoiser, as Component has it
 };
 // Names that cost_spec() knows: "flux-dev", "wan-14b", ...
 std::vector<std::string> known_models();
 Result<CostSpec> cost_spec(std::string_view known_name);
 Result<CostSpec> cost_spec(const Model& model);
+
+// What published runs make likely, beside the floor that nothing goes below.
+struct Expected {
+  double step_low = 0, step_high = 0;    // seconds
+  double total_low = 0, total_high = 0;  // steps at that rate; decoding and loading at the floor
+  double mfu_low = 0, mfu_high = 0;      // of the published runs
+  std::string source = {};
+};
 
 struct Prediction {
   CostSpec spec;
@@ -92,10 +118,16 @@ struct Prediction {
   double decode_seconds = 0;   // VAE at peak
   double load_seconds = 0;     // of an image: components through the link, with model offload
   double total_seconds = 0;    // the floor of an image or clip: all steps, decoding, loading
+  Arithmetic arithmetic = Arithmetic::bf16;
+  double peak_tflops = 0;  // of that arithmetic
+  std::optional<Expected> expected = {};
+  std::uint64_t guidance_devices = 1, token_devices = 1;  // devices are their product
+  double exchange_bytes = 0;  // of a step, that a device sends to the others; not in the floor
   std::optional<double> joules =
       {};  // of total_seconds at the power limit: a ceiling at that floor
 
   double denoiser_bytes = 0;  // its weights, wherever they are
+  double expert_bytes = 0;    // of denoisers that take turns with it
   double weight_bytes = 0;    // on the device at once
   double activation_bytes = 0;
   double math_attention_bytes = 0;  // on top, if attention is not fused
@@ -112,8 +144,8 @@ Result<Prediction> predict(const CostSpec& spec, const Workload& workload,
 
 // Model FLOP utilisation of a measured step, and what to think of it.
 struct Mfu {
-  double ratio = 0;       // may exceed 1 with fp8 or quantised attention: `note` says so
-  std::string band = {};  // "good", "fair", "poor"
+  double ratio = 0;       // of the peak of Prediction::arithmetic
+  std::string band = {};  // "good", "fair", "poor"; "assumption wrong" if faster than the floor
   std::string note = {};
 };
 Mfu judge(const Prediction& prediction, double measured_step_seconds);

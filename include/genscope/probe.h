@@ -25,7 +25,7 @@
 #include <vector>
 
 #include <genscope/error.h>
-#include <genscope/sample.h>
+#include <genscope/trace.h>
 
 namespace genscope {
 
@@ -116,9 +116,13 @@ struct ProbeInfo {
   std::string_view name;
   std::string_view summary;  // one line
   bool loads_driver_code;    // a fault in a vendor's library would be a fault of this process
+  bool watches_gpus;
 };
 // Every built-in probe: process, system, cgroup, rapl, nvml, amdgpu, intel.
 std::span<const ProbeInfo> all_probes() noexcept;
+// The names of those that watch GPUs, in the same order, and whether `name` is one.
+std::span<const std::string_view> gpu_probes() noexcept;
+bool is_gpu_probe(std::string_view name) noexcept;
 // By name; invalid_argument with the nearest name if there is none such.
 Result<std::unique_ptr<Probe>> make_probe(std::string_view name, const ProbeOptions& options = {});
 

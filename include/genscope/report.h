@@ -10,38 +10,39 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <genscope/advise.h>
-#include <genscope/aggregate.h>
 #include <genscope/analyze.h>
-#include <genscope/compare.h>
-#include <genscope/error.h>
 #include <genscope/trace.h>
 
 namespace genscope {
 
 using Sink = std::function<void(std::string_view)>;
 
-// Whose words the text report speaks. All but `standard` are of fixed width and without colour, and
-// show only what their document's monitor prints.
-enum class TextStyle : std::uint8_t {
-  standard,              // ours: the whole report
-  performance_summary,   // training monitors: operations with time, CPU and GPU memory
-  aggregate_statistics,  // training monitors: repeated operations with count, total, mean, min, max
-  batch_lines,           // training monitors: the first batches of each epoch, and its end
-  profiling_metrics,     // Inferix: the last readings of GPUs and machine
+// What a person wants to know first, in a sentence or three: how it ended if not well, what took
+// the time, whether memory grew, how many findings there are. The same in every report. Printable.
+std::string headline(const Run& run, const Analysis& analysis, const Advice& advice);
+
+struct ScreenOptions {
+  int width = 100;                      // columns of the terminal; 60 to 100 are used
+  bool color = false;                   // ANSI colours
+  bool unicode = true;                  // bars and sparklines of block characters
+  std::vector<std::string> notes = {};  // lines that the reader must see: "1 still runs: 42 sleep"
+  std::string run = {};                 // how the next commands name it; empty: the newest run
+  std::string page = {};                // path of its HTML report, if there is one
 };
-inline constexpr std::size_t kTextStyles = 5;
-std::string_view name(TextStyle style) noexcept;  // "standard", "performance_summary", ...
-// The style of that name; invalid_argument with the nearest one if there is none.
-Result<TextStyle> text_style(std::string_view name);
+// The first screen, at most 30 lines: the headline, a bar by stage, steps, memory, processors, GPUs
+// and energy as far as they were measured, the weightiest findings, and what to do next.
+void report_screen(const Run& run, const Analysis& analysis, const Advice& advice,
+                   const ScreenOptions& options, const Sink& sink);
 
 struct TextOptions {
   int width = 100;           // columns of the terminal
   bool color = false;        // ANSI colours
   bool stages_only = false;  // the stage table, the steps and the findings in brief, nothing else
-  TextStyle style = TextStyle::standard;
 };
 
 // For people: what ran, the stage table, steps, threads, counters, what was lost, and what the

@@ -21,7 +21,7 @@
 // needed. A client that leaves takes its request out of the queue, or stops it at the engine's next
 // look.
 //
-// Place in the flow: over optimize.h, which decides, and request_monitor.h. While a run is
+// Place in the flow: over optimize.h, which decides, and monitor.h. While a run is
 // recorded, each request is a span of kind request with stages below it: "queue" (for its turn),
 // "load" (for its model), "batch" (for others like it and for the device), "run".
 //

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include <genscope/error.h>
-#include <genscope/inferix.h>
 #include <genscope/trace.h>
 
 namespace genscope {
@@ -49,9 +48,15 @@ struct RunRequest {
 };
 // Makes the directory and its run.json; the path.
 Result<std::string> create_run(const RunRequest& request);
+// Makes the directory only, for who puts something into it first: create_run() with it as `path`
+// makes a run of it.
+Result<std::string> create_run_folder(const RunRequest& request);
 // What the kernel counted of a command that ended; absent: not known. As the fields of Run.
 struct CommandUse {
   std::optional<std::int64_t> max_rss_bytes = {}, cpu_ns = {}, cpu_wait_ns = {};
+  // How long what is recorded took, where that is not the time since the run was made: of a trace
+  // that was imported.
+  std::optional<std::int64_t> wall_ns = {};
 };
 // Adds to run.json how the command ended and what it used. Other keys stay.
 Status finish_run(const std::string& path, int exit_code, const CommandUse& use = {});
@@ -97,16 +102,9 @@ struct Imported {
 // by the events that are kept, not by the file. docs/import.md tells what becomes what.
 Result<Imported> import_chrome_trace(const std::string& path, const ImportOptions& options = {});
 
-// Whether the file begins as a report of Inferix's profiler does.
-bool is_inferix_report(const std::string& path);
-// Such a report as a Trace, only what can be converted honestly: the session is a span, samples are
-// counters, events are events. Stages are totals without a time of their own: each becomes an event
-// `inferix_stage` with its figures. See read_inferix_report() for what is left out.
-Result<Imported> import_inferix_report(const std::string& path);
-
 // --- many runs, one trace in memory at a time
 
-// A trace, or a report of Inferix's profiler.
+// A trace, or a report of Inferix's profiler (compat/inferix.h reads those).
 struct Recording {
   enum class Kind : std::uint8_t { trace, inferix_report };
   Kind kind = Kind::trace;
@@ -129,15 +127,19 @@ Result<Run> read_recording(const Recording& recording);
 // The N of the innermost folder rank_N.
 std::optional<int> rank_of_path(const std::string& path);
 
-// A profiling_report_*.json of Inferix. What is absent (or null, or NaN) in it is absent; what has
-// another type than Inferix writes is an Error that names the field. docs/aggregate.md has the
-// keys.
-Result<InferixReport> read_inferix_report(const std::string& path);
-
 // --- following a run in progress
 
 // Where a run is now: what each process is doing. Absent is what the program does not mark.
 struct Progress {
+  // The latest value of a counter.
+  struct Value {
+    std::string counter;  // its name
+    double value = 0;
+    // Of a sample of a probe; of a counter of the program's own `metric` is null.
+    std::shared_ptr<const Metric> metric = nullptr;
+    std::string entity = {};  // id
+    EntityKind entity_kind = EntityKind::other;
+  };
   struct Process {
     std::uint32_t pid = 0;
     bool alive = false;  // it still records
@@ -153,11 +155,11 @@ struct Progress {
     std::optional<double> eta_seconds;   // of the stage; needs both of the above
     std::string last_stage;              // that finished last, and how long it took
     double last_stage_seconds = 0;
-    std::uint64_t lost_spans = 0;
+    std::uint64_t dropped_spans = 0;
     std::optional<int> rank;
-    std::vector<double> last_steps;  // seconds of the steps that finished last, newest last; 32
-    // The latest value of each counter, samples of probes among them ("<entity>/<metric>"); 4,096.
-    std::vector<std::pair<std::string, double>> values;
+    std::uint64_t steps_ended = 0;   // of the process, since it began
+    std::vector<double> last_steps;  // seconds of the newest of these, newest last; 32
+    std::vector<Value> values;       // of each counter, by name; 4,096
   };
   std::vector<Process> processes;  // those that record; oldest first
 };

@@ -1,4 +1,5 @@
-// Trace and Run: what was recorded, as columns in memory.
+// Trace and Run: what was recorded, as columns in memory. Samples and metrics: what a probe
+// measured, of what, in which unit, and how sure it is.
 //
 // Place in the flow: store.h fills these, analyze.h reads them. Data only: nothing here does I/O,
 // and nothing is shared, so a const Run may be read by any number of threads.
@@ -6,17 +7,129 @@
 // Times are nanoseconds on the CLOCK_MONOTONIC scale of the host that recorded; processes of one
 // boot share it. Add `process.unix_offset_ns` for Unix time. Indices are into the columns of the
 // same Trace; kNone stands for "no such thing".
+//
+// A value that is not known is absent with a reason: never 0, never NaN. So a Reading has a status,
+// and `value` means something only when that is ok.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <genscope/internal/word.h>
 
 namespace genscope {
+
+// ---- samples: probe.h makes readings, a SampleSink takes them (record.h has one that writes them
+// into the trace), analyze.h reads them back
+
+enum class SampleStatus : std::uint8_t {
+  ok,
+  stale,          // the source goes on repeating an old value
+  pending,        // no value yet: a difference needs two readings, a driver needs time
+  not_supported,  // this device, driver or kernel does not have it
+  not_permitted,  // it has it, and we may not read it
+  absent,         // the source is not there: no such file, library or device
+  lost,           // the device was there and has gone
+  suspended,      // the device sleeps, and reading would wake it
+  implausible,    // a value came that cannot be true; it is not aggregated
+  error,          // the source failed in another way
+};
+inline constexpr std::size_t kSampleStatuses = 10;
+// The lower-case word: "ok", "not_supported", ...
+std::string_view name(SampleStatus status) noexcept;
+
+enum class MetricKind : std::uint8_t {
+  gauge,    // a level: aggregate as min, max, time-weighted mean
+  counter,  // only grows, until a reset: differences and rates mean something
+  bits,     // a set of flags in an integer: aggregate as OR and time per bit
+};
+inline constexpr std::size_t kMetricKinds = 3;
+std::string_view name(MetricKind kind) noexcept;  // "gauge", "counter", "bits"
+
+// One row of the table of metrics (docs/metrics.md). The unit ends the id.
+struct Metric {
+  std::string_view id;           // "power_watts"; unique
+  std::string_view unit;         // "W"
+  std::string_view description;  // one line
+  MetricKind kind = MetricKind::gauge;
+  double low = 0;      // plausible range, inclusive: outside it a reading is implausible
+  double high = 1e18;  // (below 2^60, so that every counter of bytes or nanoseconds fits)
+};
+
+// Every built-in metric, in the order of docs/metrics.md.
+std::span<const Metric> all_metrics() noexcept;
+// The built-in metric of that id, or null.
+const Metric* find_metric(std::string_view id) noexcept;
+
+// What is measured. `id` is stable over re-enumeration, restarts and boots where the thing itself
+// is: the UUID of a GPU, else its PCI address; "tree"; "machine".
+enum class EntityKind : std::uint8_t {
+  machine,       // the host
+  process_tree,  // the watched command and all its descendants
+  cgroup,
+  cpu_package,
+  gpu,
+  gpu_instance,  // a MIG slice
+  sampler,       // genscope itself
+  other,         // of a user's own probe
+  allocator,     // a framework's caching allocator; `name` is its device
+};
+inline constexpr std::size_t kEntityKinds = 9;
+std::string_view name(EntityKind kind) noexcept;  // "machine", "process_tree", ...
+
+struct Entity {
+  EntityKind kind = EntityKind::other;
+  std::string id;
+  std::string name;  // for people: "NVIDIA H100 80GB HBM3"
+  // What does not change: {"vendor", "nvidia"}, {"pci", "0000:01:00.0"}, {"driver", "550.54"}.
+  std::vector<std::pair<std::string, std::string>> facts;
+};
+
+struct Reading {
+  double value = 0;  // meaningful when status is ok; for implausible the raw value, for the log
+  SampleStatus status = SampleStatus::pending;
+  const char* reason = nullptr;  // why not ok: a literal, or null when the status says it all
+  std::int64_t at_ns = 0;        // CLOCK_MONOTONIC, when it was read
+};
+
+// A process as a probe of processes sees it; fixed size, so that a tick allocates nothing.
+struct ProcessRow {
+  std::uint32_t pid = 0;
+  std::uint32_t parent = 0;
+  std::uint64_t start = 0;  // field 22 of its stat file: with the pid a stable identity; 0 unknown
+  char name[32] = {};       // as in comm; zero-terminated
+  bool visible = true;      // false: outside our pid namespace, known to a driver only
+  Reading cpu_ns;
+  Reading rss_bytes;
+  Reading gpu_memory_bytes;
+  Reading gpu_busy_ratio;
+};
+
+// Takes what a Sampler reads. Called on the sampler's thread only; must not block, and should not
+// allocate after the series are known.
+class SampleSink {
+ public:
+  virtual ~SampleSink() = default;
+  // A new entity, or one whose facts changed. `entity` is its number from now on.
+  virtual void add_entity(std::uint32_t entity, const Entity& what) noexcept = 0;
+  // A new series of readings. `source` says where they come from: "nvml field 186 scope 0".
+  virtual void add_series(std::uint32_t series, std::uint32_t entity, const Metric& metric,
+                          std::string_view source) noexcept = 0;
+  virtual void add_reading(std::uint32_t series, const Reading& reading) noexcept = 0;
+  // Something happened to an entity: "device_lost", "probe_slowed", "process_started".
+  virtual void add_event(std::uint32_t entity, std::string_view name,
+                         std::string_view detail) noexcept = 0;
+  // The processes of an entity (of the tree, of a GPU) as they are now; replaces the last list.
+  virtual void set_processes(std::uint32_t entity, std::span<const ProcessRow> rows) noexcept = 0;
+};
+
+// ---- what one process recorded
 
 inline constexpr std::uint32_t kNone = 0xFFFFFFFF;
 
@@ -31,10 +144,10 @@ struct Name {
 
 // A row of the timeline: a thread, or a track that the program named.
 struct TrackInfo {
-  std::string name;              // given, or the OS's name of the thread; may be empty
-  std::uint32_t tid = 0;         // 0 for a named track
-  std::uint64_t lost_spans = 0;  // dropped because buffers were full
-  std::uint64_t lost_records = 0;
+  std::string name;                 // given, or the OS's name of the thread; may be empty
+  std::uint32_t tid = 0;            // 0 for a named track
+  std::uint64_t dropped_spans = 0;  // dropped because buffers were full
+  std::uint64_t dropped_records = 0;
 };
 
 // A stretch in which a track dropped spans.
@@ -99,6 +212,56 @@ struct CounterColumns {
   std::size_t size() const noexcept { return at_ns.size(); }
 };
 
+// --- samples: what probes measured. They lie in the file as counters and events; who reads one has
+// them decoded here, and looks at no name of a counter.
+
+// One metric of one entity.
+struct SampleSeries {
+  std::uint32_t entity = 0;              // into Samples::entities
+  std::shared_ptr<const Metric> metric;  // of the table, or the program's own; never null
+  std::uint32_t name = kNone;            // of its counter; kNone: it never had a value
+  // Its finite readings: rows of Trace::counters, in the order of time.
+  std::vector<std::uint32_t> rows;
+  std::string source;  // "nvml field 186 scope 0"
+  // The last status that was not ok, since when, and why; ok: there was none.
+  SampleStatus status = SampleStatus::ok;
+  std::int64_t status_at_ns = 0;
+  std::string reason;
+};
+
+// A process as a probe saw it: when it was new, and when what it used had grown notably.
+struct ProcessSample {
+  std::int64_t at_ns = 0;
+  std::string entity;  // id of what it was seen in: "tree", or a GPU
+  std::uint32_t pid = 0, parent = 0;
+  std::string name;
+  std::optional<double> cpu_ns, rss_bytes, gpu_memory_bytes;
+};
+
+// Something that happened to an entity: "device_lost".
+struct SampleEvent {
+  std::int64_t at_ns = 0;
+  std::string entity;  // its id
+  std::string name;
+  std::string detail;
+};
+
+struct Samples {
+  std::vector<Entity> entities;  // in the order in which they appeared
+  std::vector<SampleSeries> series;
+  std::vector<ProcessSample> processes;
+  std::vector<SampleEvent> events;
+  // Per name of the trace: the series whose counter it is, or kNone: a counter of the program's
+  // own. Empty: all are.
+  std::vector<std::uint32_t> series_of_name;
+
+  // The series whose counter has that name, or null.
+  const SampleSeries* of_name(std::uint32_t name) const noexcept {
+    if (name >= series_of_name.size() || series_of_name[name] == kNone) return nullptr;
+    return &series[series_of_name[name]];
+  }
+};
+
 struct ProcessInfo {
   std::string trace_id;  // 32 hex digits
   std::uint32_t pid = 0;
@@ -140,7 +303,8 @@ struct Trace {
   DeviceColumns device;
   EventColumns events;
   ArgColumns event_args;
-  CounterColumns counters;
+  CounterColumns counters;  // the program's, and the readings of `samples`
+  Samples samples;
   std::vector<std::string> texts;
   std::vector<Gap> gaps;
   Integrity integrity;
@@ -151,6 +315,12 @@ struct Trace {
   SpanKind kind(std::size_t span) const { return names[spans.name[span]].kind; }
   const std::string& span_name(std::size_t span) const { return names[spans.name[span]].text; }
 };
+
+// Fills trace.samples from its other columns. What store.h reads has it done; for who builds a
+// Trace.
+void decode_samples(Trace& trace);
+// Whether an event tells of samples (they are in Trace::samples), rather than of the program.
+bool is_sampler_event(const Trace& trace, std::size_t event) noexcept;
 
 // One recorded execution: the manifest and the traces of its processes.
 struct Run {

@@ -1,6 +1,6 @@
 """Whether the calling task or thread serves a request already.
 
-What generates inside of a request is a stage of it, as in generation_monitor.h; on its own it is
+What generates inside of a request is a stage of it, as in monitor.h; on its own it is
 the request. A context variable, so that it goes with asyncio tasks and into a server's threads.
 """
 from __future__ import annotations

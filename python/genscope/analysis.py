@@ -1,13 +1,13 @@
 """Reading runs: columns for pandas and Arrow, reports, advice, comparisons, models, predictions.
 
-    run = gs.load("genscope-runs/20261116-120000-gen-4242")
+    run = gs.last()                 # or gs.load("genscope-runs/20261116-120000-gen-4242")
     run.spans.to_pandas()           # id, parent, kind, name, begin_ns, duration_ns, ...
     print(run.report())             # text; also "html", "json", "md", "csv"
     run.advise()["findings"]
-    gs.compare(before, after)["verdict"]
+    gs.compare(before, after)["headline"]
 
-Everything is the library's own work; here its JSON becomes dicts. Errors are ValueError, OSError
-and FileNotFoundError with a sentence that names the file and the remedy.
+The library does the work; here its JSON becomes dicts. Errors are ValueError, OSError and
+FileNotFoundError with a sentence that names the file and says what to do.
 """
 from __future__ import annotations
 
@@ -26,7 +26,14 @@ def _path(run: Any) -> str:
 
 
 class Run:
-    """A recorded run. Its columns are read when first asked for, and kept."""
+    """A recorded run. load() and last() give one. Columns are read when first asked for, and kept.
+
+    In a notebook, a Run at the end of a cell draws its stages, its steps and its findings.
+
+    >>> run = gs.load(run_dir)
+    >>> sorted(stage["name"] for stage in run.stages() if stage["kind"] == "stage")
+    ['denoising', 'text_encoding', 'vae_decode']
+    """
 
     def __init__(self, path: Path):
         self.path = os.fspath(path)
@@ -46,6 +53,7 @@ class Run:
 
     @property
     def events(self) -> Table:
+        """One row an event: at_ns, name, the thread, and the span that was open."""
         return self._table("events")
 
     @property
@@ -60,6 +68,7 @@ class Run:
 
     @property
     def event_args(self) -> Table:
+        """Arguments of events: owner is the row of its event; number is NaN for a text."""
         return self._table("event_args")
 
     @property
@@ -70,35 +79,90 @@ class Run:
         return self._summary
 
     def stages(self) -> "list[dict[str, Any]]":
+        """The stage table: name, kind, count, total_ns, self_ns, share_ratio, p50_ns, ..."""
         return list(self.summary["stages"])
 
     def report(self, format: str = "text") -> str:
+        """The report as text, html, json, md or csv: see genscope.report()."""
         return report(self, format)
 
     def advise(self) -> "dict[str, Any]":
+        """What the rules found: see genscope.advise()."""
         return advise(self)
 
     def __repr__(self) -> str:
         return f"<genscope.Run {self.path!r}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: the stage table and the findings."""
+        """For notebooks: a bar of the stages, the steps, and the findings."""
         from .notebook import run_html
         return run_html(self)
 
 
 def load(run: Path) -> Run:
-    """A run directory or a trace file. Raises now if there is nothing to read."""
+    """Reads a run: a run directory or a trace file. Raises now if there is nothing to read.
+
+    >>> run = gs.load(run_dir)
+    >>> len(run.spans) > 20
+    True
+    """
+    if isinstance(run, Run):
+        return run
+    if not isinstance(run, (str, os.PathLike)):
+        raise TypeError(f"load() takes the path of a run, not {type(run).__name__}; gs.last() is "
+                        "the newest run")
     loaded = Run(run)
     loaded._table("spans")
     return loaded
+
+
+def last(back: int = 0) -> Run:
+    """The newest run in $GENSCOPE_OUT or ./genscope-runs; last(1) is the one before it.
+
+    A run that this program recorded elsewhere counts as well.
+
+    >>> run = gs.last()
+    >>> print(run.report("md").splitlines()[0])        # doctest: +ELLIPSIS
+    #...
+    """
+    from ._mark import last_run_dir
+    folder = os.environ.get("GENSCOPE_OUT") or "genscope-runs"
+    paths = {os.path.realpath(last_run_dir())} if last_run_dir() else set()
+    if os.path.isdir(folder):
+        paths.update(os.path.realpath(entry.path) for entry in os.scandir(folder) if entry.is_dir())
+    found = sorted((begin, path) for path in paths if (begin := _begin(path)) is not None)
+    if not isinstance(back, int) or back < 0:
+        raise ValueError(f"last({back!r}): give 0 for the newest run, 1 for the one before it, ...")
+    if not found:
+        raise FileNotFoundError(f"there is no run in {folder}; record one with `genscope run -- "
+                                "python program.py`, or with gs.session()")
+    if back >= len(found):
+        raise FileNotFoundError(f"last({back}): {folder} has {len(found)} run"
+                                f"{'s' if len(found) > 1 else ''}")
+    return load(found[-1 - back][1])
+
+
+def _begin(path: str) -> Optional[int]:
+    """When a run began, in ns since 1970; None for what is no run."""
+    try:
+        with open(os.path.join(path, "run.json"), encoding="utf-8") as file:
+            begin = json.load(file).get("started_unix_ns")
+        return begin if isinstance(begin, int) else None
+    except (OSError, ValueError, AttributeError):
+        return None
 
 
 FORMATS = ("text", "json", "html", "md", "csv")
 
 
 def report(run: Union[Run, Path], format: str = "text", *, to: Optional[Path] = None) -> str:
-    """The report as a str, or written to the file `to`, whose name is returned."""
+    """The report of a run as a str, or written to the file `to`, whose name is returned.
+
+    Formats: text, json, html, md, csv.
+
+    >>> gs.report(run_dir, "html", to="report.html")
+    'report.html'
+    """
     if format not in FORMATS:
         raise ValueError(f"format {format!r}: give one of {', '.join(FORMATS)}")
     text = _core.report(_path(run), format)
@@ -106,7 +170,13 @@ def report(run: Union[Run, Path], format: str = "text", *, to: Optional[Path] = 
 
 
 def advise(run: Union[Run, Path]) -> "dict[str, Any]":
-    """What the rules found, schema genscope.advice/1: findings with evidence, and who abstained."""
+    """What the rules found: each finding with its rule, its evidence, what to do, and the gain.
+
+    A dict with the schema genscope.advice/1, which docs/rules.md describes.
+
+    >>> for finding in gs.advise(run_dir)["findings"]:
+    ...     text = finding["title"], finding["advice"]
+    """
     return json.loads(_core.report(_path(run), "advice_json"))
 
 
@@ -121,8 +191,14 @@ def _paths(runs: Runs) -> "list[str]":
 def compare(before: Runs, after: Runs, *,
             target_seconds: Optional[float] = None, noise: float = 0.02, force: bool = False,
             format: str = "dict", to: Optional[Path] = None) -> Any:
-    """What changed between two sides, schema genscope.compare/2; or as text, md or html. A side is
-    a run or a list of runs; for a verdict, three of each."""
+    """What changed between two sides. A side is a run or a list of runs; a verdict needs three.
+
+    A dict with the schema genscope.compare/2; with `format` text, md or html. `noise` is the
+    smallest change that counts, `force` also compares runs that did different work.
+
+    >>> gs.compare(run_dir, run_dir)["schema"]
+    'genscope.compare/2'
+    """
     kind = "json" if format == "dict" else format
     if kind not in ("json", "text", "md", "html"):
         raise ValueError(f"format {format!r}: give dict, json, text, md or html")
@@ -133,16 +209,26 @@ def compare(before: Runs, after: Runs, *,
 
 
 def inspect(model: Path) -> "dict[str, Any]":
-    """What a model file or folder is, from its headers: schema genscope.model/1."""
+    """What a model file or folder is, from its headers. Nothing is loaded and nothing is executed.
+
+    A dict with the schema genscope.model/1, which docs/models.md describes.
+
+    >>> gs.inspect("model.safetensors")["identity"]["title"]        # doctest: +SKIP
+    'FLUX.1-dev'
+    """
     return json.loads(_core.inspect(os.fspath(model)))
 
 
 def predict(model: Path, gpu: str, *, measured_seconds: float = 0.0,
             **workload: Any) -> "dict[str, Any]":
-    """What a generation costs and what the device allows: schema genscope.predict/1.
+    """What a generation costs and what the device allows.
 
-    `model`: a file, a folder or a known name; `gpu`: a name, or "cpu" to measure this one.
+    `model` is a file, a folder or a known name; `gpu` is a name, or "cpu" to measure this one.
     Workload: width, height, frames, steps, batch, text_tokens, guidance_passes, dtype, offload.
+    A dict with the schema genscope.predict/1, which docs/predict.md describes.
+
+    >>> gs.predict("flux-dev", "RTX 4090", steps=28)["schema"]
+    'genscope.predict/1'
     """
     return json.loads(_core.predict(os.fspath(model), gpu, measured_seconds=measured_seconds,
                                     **workload))

@@ -23,7 +23,7 @@ def figures(run: Any) -> "dict[str, float]":
         if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
             out[f"genscope/{name}"] = value * scale
 
-    put("wall_seconds", summary.get("wall_ns"), 1e-9)
+    put("wall_seconds", (summary.get("run") or {}).get("wall_ns"), 1e-9)
     for stage in summary.get("stages", []):
         label = f"{stage['kind']}/{stage['name']}"
         put(f"{label}/total_seconds", stage.get("total_ns"), 1e-9)
@@ -58,8 +58,12 @@ _WRITERS: "dict[str, Callable[[Any, Any], None]]" = {"wandb": _to_wandb, "mlflow
 
 
 def track_to(backend: str, run: Optional[Any] = None) -> None:
-    """Sends the figures of `run` to the backend's open run now; without `run`, those of the next
-    session of genscope.session() to end, while the backend's run is still open."""
+    """Sends the figures of `run` to the open run of "wandb" or "mlflow" now.
+
+    Without `run` it sends those of the next session() that ends, if the backend's run is still open.
+
+    >>> gs.track_to("wandb", gs.last())        # doctest: +SKIP
+    """
     if backend not in _WRITERS:
         raise ValueError(f"track_to({backend!r}): there are {', '.join(BACKENDS)}")
     import importlib

@@ -1,6 +1,6 @@
 #include "arguments.h"
 
-#include <genscope/internal/no_memory.h>
+#include <genscope/record.h>
 
 namespace genscope::python {
 namespace {

@@ -1,6 +1,5 @@
 // Benchmarks for genscope.bench: measuring, judging, comparing. Results are JSON, genscope.bench/1.
 #include <genscope/bench.h>
-#include <genscope/bench_report.h>
 #include <genscope/version.h>
 
 #include <ctime>
@@ -184,7 +183,7 @@ PyObject* bench_render(PyObject*, PyObject* args) {
     } else if (wanted == "md") {
       bench::result_markdown(*result, sink);
     } else if (wanted == "html") {
-      bench::result_html(*result, {}, sink);
+      bench::result_html(*result, sink);
     } else if (wanted == "csv") {
       bench::result_csv(*result, sink);
     } else if (wanted == "junit") {

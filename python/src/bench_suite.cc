@@ -1,5 +1,5 @@
 // Suites for genscope.bench.run_suite.
-#include <genscope/suite.h>
+#include <genscope/bench.h>
 
 #include <memory>
 #include <optional>
@@ -58,13 +58,11 @@ PyObject* bench_suite(PyObject*, PyObject* args) {
     };
   }
   if (spec.failed()) return nullptr;
-  const Result<bench::Suite> suite = bench::read_suite(path);
-  if (!suite) return raise(suite.error());
   std::optional<Error> error;
   std::string text;
   const auto work = [&] {
     const Result<bench::SuiteRun> ran =
-        bench::run_suite(*suite, options, suite_progress_to(progress, raised));
+        bench::run_suite(path, options, suite_progress_to(progress, raised));
     if (ran) {
       text = bench::to_json(ran->result);
     } else {

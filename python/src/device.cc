@@ -1,8 +1,9 @@
-// Device time of spans: genscope/device_timer.h around the spans that a GPU takes part in.
+// Device time of spans: the DeviceTimer of genscope/record.h around the spans that a GPU takes part
+// in.
 //
 // A Python function tells the stream of the moment, or that there is none to be used now. It is
 // called with the GIL around stages, steps, forwards, requests and batches, never around others.
-#include <genscope/device_timer.h>
+#include <genscope/record.h>
 
 #include <memory>
 #include <mutex>

@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <type_traits>
 
-#include <genscope/internal/no_memory.h>
 #include <genscope/record.h>
 
 #include "python.h"
@@ -286,6 +285,8 @@ class Slot : public PyType_Slot {
   static Slot reading(int id) noexcept {
     return {id, internal_entry::reader<kFunction>(kFunction)};
   }
+  // What help() shows.
+  static Slot doc(const char* text) noexcept { return {Py_tp_doc, const_cast<char*>(text)}; }
   // For the collector: touches references alone.
   static Slot traverse(int (*function)(PyObject*, visitproc, void*) noexcept) noexcept {
     return {Py_tp_traverse, function};

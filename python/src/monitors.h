@@ -5,7 +5,7 @@
 // memory or take long goes without the GIL (Released), and PythonMemory takes it for its own calls.
 #pragma once
 
-#include <genscope/memory_reader.h>
+#include <genscope/compat/memory_reader.h>
 
 #include <memory>
 #include <new>

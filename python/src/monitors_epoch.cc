@@ -1,7 +1,7 @@
 // The batches and epochs of a training loop: the base of compat.training.EpochPerformanceMonitor,
 // whose calls of a batch are here, without a frame of Python. What is to be printed goes to a
 // function of Python, so that a redirected sys.stdout gets it.
-#include <genscope/epoch_monitor.h>
+#include <genscope/compat/epoch_monitor.h>
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 // Generations against a target. Structured results are the JSON texts of generation_metrics.h.
 #include <genscope/advise.h>
-#include <genscope/generation_monitor.h>
+#include <genscope/monitor.h>
 #include <genscope/report.h>
 
 #include <limits>

@@ -1,5 +1,5 @@
 // Named operations with their time and memory, and the operation that prints itself.
-#include <genscope/performance_monitor.h>
+#include <genscope/compat/performance_monitor.h>
 
 #include <utility>
 

@@ -1,7 +1,7 @@
 // A generation that runs, as an object of Python.
 #pragma once
 
-#include <genscope/generation_monitor.h>
+#include <genscope/monitor.h>
 
 #include <memory>
 #include <optional>

@@ -1,9 +1,9 @@
 // Settings files, pipeline settings, and many reports as one: pure functions.
-#include <genscope/aggregate.h>
 #include <genscope/analyze.h>
+#include <genscope/compat/inferix.h>
+#include <genscope/compat/monitor_config.h>
 #include <genscope/config.h>
-#include <genscope/monitor_config.h>
-#include <genscope/pipeline_settings.h>
+#include <genscope/monitor.h>
 #include <genscope/report.h>
 #include <genscope/store.h>
 

@@ -1,7 +1,6 @@
 // Reports, advice and comparisons of runs, as texts: the package makes objects of the JSON.
 #include <genscope/advise.h>
 #include <genscope/analyze.h>
-#include <genscope/compare.h>
 #include <genscope/report.h>
 #include <genscope/store.h>
 
@@ -14,18 +13,11 @@
 namespace genscope::python {
 namespace {
 
-struct Whole {
-  Run run;
-  Analysis analysis;
-};
-
 // Runs without the GIL.
-Result<Whole> read_whole(const std::string& path) {
+Result<WholeRun> read_whole(const std::string& path) {
   Result<Run> run = read_run(path);
   if (!run) return run.error();
-  Whole whole{std::move(*run), {}};
-  whole.analysis = analyze(whole.run);
-  return whole;
+  return whole_of(std::move(*run));
 }
 
 // report(path, format, /) -> str; formats of `genscope report`.
@@ -39,7 +31,7 @@ PyObject* make_report(PyObject*, PyObject* args) {
   {
     const WithoutGil released;
     const Sink sink = [&](std::string_view piece) { text += piece; };
-    const Result<Whole> whole = read_whole(of);
+    const Result<WholeRun> whole = read_whole(of);
     if (!whole) {
       error = whole.error();
     } else if (wanted == "spans_csv") {
@@ -49,7 +41,7 @@ PyObject* make_report(PyObject*, PyObject* args) {
     } else if (wanted == "csv") {
       report_csv(whole->run, whole->analysis, sink);
     } else {
-      const Advice advice = advise(facts_of(whole->analysis));
+      const Advice& advice = whole->advice;
       if (wanted == "json") {
         report_json(whole->run, whole->analysis, advice, sink);
       } else if (wanted == "html") {
@@ -91,7 +83,7 @@ std::optional<Error> write_comparison(const std::vector<std::string> (&sides)[2]
   Comparer comparer;
   for (const int side : {0, 1}) {
     for (const std::string& path : sides[side]) {
-      const Result<Whole> one = read_whole(path);
+      const Result<WholeRun> one = read_whole(path);
       if (!one) return one.error();
       if (side == 0) {
         comparer.add_before(one->run, one->analysis);
@@ -102,9 +94,9 @@ std::optional<Error> write_comparison(const std::vector<std::string> (&sides)[2]
   }
   const Comparison comparison = comparer.finish(options);
   if (format == "html") {
-    const Result<Whole> before = read_whole(sides[0][comparison.typical_before]);
+    const Result<WholeRun> before = read_whole(sides[0][comparison.typical_before]);
     if (!before) return before.error();
-    const Result<Whole> after = read_whole(sides[1][comparison.typical_after]);
+    const Result<WholeRun> after = read_whole(sides[1][comparison.typical_after]);
     if (!after) return after.error();
     compare_html(comparison, before->run, before->analysis, after->run, after->analysis, sink);
   } else if (format == "md") {

@@ -56,7 +56,11 @@ class Telling {
 PyObject* record_event(PyObject*, PyObject* const* args, Py_ssize_t count,
                        PyObject* names) noexcept {
   std::string_view text;
-  if (!arity(count, 1, 1, "event(name, /, **args)") || !text_of(args[0], text)) return nullptr;
+  if (!arity(count, 1, 1,
+             "give one name, then arguments by keyword: event(\"image_ready\", bytes=48213)") ||
+      !text_of(args[0], text)) {
+    return nullptr;
+  }
   Telling telling(text);
   const Py_ssize_t keywords = names != nullptr ? PyTuple_Size(names) : 0;
   for (Py_ssize_t i = 0; i < keywords; ++i) telling.add(PyTuple_GetItem(names, i), args[1 + i]);
@@ -66,7 +70,10 @@ PyObject* record_event(PyObject*, PyObject* const* args, Py_ssize_t count,
 
 PyObject* record_counter(PyObject*, PyObject* const* args, Py_ssize_t count) noexcept {
   std::string_view text;
-  if (!arity(count, 2, 2, "counter(name, value)") || !text_of(args[0], text)) return nullptr;
+  if (!arity(count, 2, 2, "give a name and a number: counter(\"loss\", 0.25)") ||
+      !text_of(args[0], text)) {
+    return nullptr;
+  }
   const double value = PyFloat_AsDouble(args[1]);
   if (value == -1.0 && PyErr_Occurred() != nullptr) return nullptr;
   counter(text, value);
@@ -108,7 +115,9 @@ PyObject* close_detached(PyObject*, PyObject* const* args, Py_ssize_t count) noe
 PyObject* set_arguments(PyObject*, PyObject* const* args, Py_ssize_t count,
                         PyObject* names) noexcept {
   std::uint64_t id = 0;
-  if (!arity(count, 1, 1, "args(id, /, **args)") || !id_of(args[0], id)) return nullptr;
+  if (!arity(count, 1, 1, "args(id, /, **args)\n--\n\nArguments of an open span.") ||
+      !id_of(args[0], id))
+    return nullptr;
   put_keywords(Handle(id), args + 1, names);
   return none();
 }
@@ -160,8 +169,8 @@ PyObject* flush_all(PyObject*, PyObject*) {
 PyObject* recorder_figures(PyObject*, PyObject*) {
   const RecorderStats stats = recorder_stats();
   return Py_BuildValue("{s:O,s:K,s:K,s:K,s:K,s:K}", "active", stats.active ? Py_True : Py_False,
-                       "lost_spans", static_cast<unsigned long long>(stats.lost_spans),
-                       "lost_records", static_cast<unsigned long long>(stats.lost_records),
+                       "dropped_spans", static_cast<unsigned long long>(stats.dropped_spans),
+                       "dropped_records", static_cast<unsigned long long>(stats.dropped_records),
                        "bytes_written", static_cast<unsigned long long>(stats.bytes_written),
                        "threads", static_cast<unsigned long long>(stats.threads), "sessions",
                        g_sessions.load());
@@ -196,23 +205,88 @@ PyObject* record_allocator(PyObject*, PyObject* const* args, Py_ssize_t count) n
   return none();
 }
 
+// What help() shows. The examples are run by python/tests/doc_test.py.
+constexpr char kEventDoc[] = R"(event(name, /, **args)
+--
+
+An instant with a name, on the timeline of the calling thread.
+
+>>> gs.event("image_ready", bytes=48213)
+)";
+constexpr char kCounterDoc[] = R"(counter(name, value, /)
+--
+
+A value over time. Each name becomes a chart.
+
+>>> gs.counter("loss", 0.25)
+)";
+constexpr char kNameThreadDoc[] = R"(name_thread(name, /)
+--
+
+Names the calling thread in reports.
+
+>>> gs.name_thread("decoder")
+)";
+constexpr char kSetEnabledDoc[] = R"(set_enabled(on, /)
+--
+
+Turns recording off and on again, for all threads.
+
+>>> gs.set_enabled(False)             # what follows is not recorded
+>>> gs.set_enabled(True)
+)";
+constexpr char kEnabledDoc[] = R"(enabled()
+--
+
+Whether recording is switched on. It is, until set_enabled(False).
+
+>>> gs.enabled()
+True
+)";
+constexpr char kCurrentDoc[] = R"(current()
+--
+
+The id of the innermost open span; 0 if there is none.
+
+>>> gs.current()
+0
+)";
+constexpr char kFlushDoc[] = R"(flush()
+--
+
+Writes what was recorded until now. A reader sees it anyway; a crash loses nothing.
+
+>>> gs.flush()
+)";
+constexpr char kStatsDoc[] = R"(stats()
+--
+
+Figures of the recorder: how many spans it recorded and dropped, and why.
+
+>>> gs.stats()["dropped_spans"]
+0
+)";
+
 constexpr int kCall = METH_FASTCALL | METH_KEYWORDS;
 Method functions[] = {
-    recording<record_event>("event", kCall, "event(name, /, **args)"),
-    recording<record_counter>("counter", METH_FASTCALL, "counter(name, value)"),
+    recording<record_event>("event", kCall, kEventDoc),
+    recording<record_counter>("counter", METH_FASTCALL, kCounterDoc),
     recording<open_detached, DropSpan>(
         "begin_detached", kCall, "begin_detached(kind, name, parent=0, track=0, /, **args) -> int"),
-    recording<close_detached>("end_detached", METH_FASTCALL, "end_detached(id, failed=False, /)"),
-    recording<set_arguments>("args", kCall, "args(id, /, **args)"),
+    recording<close_detached>("end_detached", METH_FASTCALL,
+                              "end_detached(id, failed=False, /)\n--\n\n"),
+    recording<set_arguments>("args", kCall,
+                             "args(id, /, **args)\n--\n\nArguments of an open span."),
     recording<set_device_time>("device_time", METH_FASTCALL,
                                "device_time(id, duration_ns, begin_ns=-1, /)"),
-    recording<new_track, DropId>("track", METH_O, "track(name) -> int"),
-    recording<set_thread_name>("name_thread", METH_O, "name_thread(name)"),
-    recording<set_recording>("set_enabled", METH_O, "set_enabled(on)"),
-    reading<is_recording>("enabled", METH_NOARGS, "enabled() -> bool"),
-    recording<current_span, DropId>("current", METH_NOARGS, "current() -> int"),
-    recording<flush_all>("flush", METH_NOARGS, "flush()"),
-    reading<recorder_figures>("stats", METH_NOARGS, "stats() -> dict"),
+    recording<new_track, DropId>("track", METH_O,
+                                 "track(name, /)\n--\n\nThe id of a track of its own."),
+    recording<set_thread_name>("name_thread", METH_O, kNameThreadDoc),
+    recording<set_recording>("set_enabled", METH_O, kSetEnabledDoc),
+    reading<is_recording>("enabled", METH_NOARGS, kEnabledDoc),
+    recording<current_span, DropId>("current", METH_NOARGS, kCurrentDoc),
+    recording<flush_all>("flush", METH_NOARGS, kFlushDoc),
+    reading<recorder_figures>("stats", METH_NOARGS, kStatsDoc),
     recording<record_allocator>("allocator_stats", METH_FASTCALL,
                                 "allocator_stats(device, figures)"),
     {},

@@ -1,5 +1,5 @@
 // genscope._core.RequestMonitor and ServedRequest: the monitor of a service, for genscope.asgi.
-#include <genscope/request_monitor.h>
+#include <genscope/monitor.h>
 
 #include <utility>
 

@@ -169,7 +169,7 @@ PyObject* session_arg(PyObject* object, PyObject* args) {
   PyObject *key = nullptr, *value = nullptr;
   if (PyArg_ParseTuple(args, "OO", &key, &value) == 0) return nullptr;
   if (!PyUnicode_Check(key)) {
-    PyErr_SetString(PyExc_TypeError, "the key of an argument is a str");
+    PyErr_SetString(PyExc_TypeError, "the key of an argument must be a str");
     return nullptr;
   }
   Pair pair;
@@ -198,18 +198,27 @@ Method functions[] = {
         "at_close(function): called as a session is closed, while it still records"),
     {},
 };
+constexpr char kSessionDoc[] =
+    R"(A run that is open. session() makes one; it ends with its `with` block.
+
+>>> with gs.session("my-model") as session:
+...     session.arg("model", "toy")
+)";
+
 Method methods[] = {
     recording<session_enter, Drop<give_self>>("__enter__", METH_NOARGS),
     recording<session_exit>("__exit__", METH_VARARGS),
     recording<session_close>("close", METH_NOARGS, "Ends the session now."),
-    recording<session_arg>("arg", METH_VARARGS, "arg(key, value)"),
+    recording<session_arg>(
+        "arg", METH_VARARGS,
+        "arg(key, value): keeps a fact about the run, such as a model or a setting."),
     {},
 };
 Value properties[] = {
     value<get_active>("active", "Whether spans are being recorded."),
     recorded_value<get_error, DropText>("error", "Why not, in one sentence."),
     recorded_value<get_run_dir, DropText>("run_dir", "The run directory; empty if there is none."),
-    recorded_value<get_id, DropId>("id", "Of its span."),
+    recorded_value<get_id, DropId>("id", "The id of its span."),
     {},
 };
 Slot slots[] = {
@@ -217,6 +226,7 @@ Slot slots[] = {
     Slot::dealloc<session_dealloc>(),
     Slot(methods),
     Slot(properties),
+    Slot::doc(kSessionDoc),
     {},
 };
 constexpr TypeSpec spec = {"genscope._core.Session", sizeof(SessionObject), slots,

@@ -4,7 +4,7 @@
 #include <string>
 #include <unordered_map>
 
-#include <genscope/internal/no_memory.h>
+#include <genscope/record.h>
 
 #include "span.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <genscope/c.h>
-#include <genscope/internal/no_memory.h>
+#include <genscope/record.h>
 #include <genscope/trace.h>
 
 #include "arguments.h"
@@ -231,6 +231,13 @@ PyObject* span_repr(PyObject* object) {
                       : nullptr;
 }
 
+constexpr char kSpanTypeDoc[] =
+    R"(A named interval, for `with`. stage(), step(), span() and the others make one.
+
+>>> with gs.stage("vae_decode") as span:
+...     span.arg("tiles", 4)
+)";
+
 Method methods[] = {
     recording<span_enter, Drop<give_self>>("__enter__", METH_NOARGS),
     recording<span_exit>("__exit__", METH_FASTCALL),
@@ -239,14 +246,14 @@ Method methods[] = {
     {},
 };
 Value properties[] = {
-    value<get_name>("name"),
-    value<get_kind>("kind"),
-    recorded_value<get_id, DropId>(
-        "id", "Of the span that is open, for begin_detached(); 0: not recorded."),
+    value<get_name>("name", "What it is called."),
+    value<get_kind>("kind", "stage, step, ..."),
+    recorded_value<get_id, DropId>("id", "The id of the open span; 0 if it is not recorded."),
     {},
 };
 Slot slots[] = {
-    Slot::dealloc<span_dealloc>(), Slot(methods), Slot(properties), Slot::repr<span_repr>(), {},
+    Slot::dealloc<span_dealloc>(), Slot(methods),           Slot(properties),
+    Slot::repr<span_repr>(),       Slot::doc(kSpanTypeDoc), {},
 };
 constexpr TypeSpec spec = {"genscope.Span", sizeof(SpanObject), slots, kMadeHere};
 

@@ -25,6 +25,20 @@ inline PyObject* make_object(SpanKind kind, Site* site, PyObject* name = nullptr
   return reinterpret_cast<PyObject*>(self);
 }
 
+// `@gs.stage` above a function is the mistake that the second sentence is for.
+PyObject* refuse_name(PyObject* name) noexcept {
+  const Ref type(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(name)), "__name__"));
+  if (!type) return nullptr;
+  PyErr_Format(
+      PyExc_TypeError,
+      PyCallable_Check(name) != 0
+          ? "the name of a span must be a str, not %U. To mark a function, put @gs.profile "
+            "above it; to mark a block, write `with gs.stage(\"name\"):`"
+          : "the name of a span must be a str, not %U",
+      type.get());
+  return nullptr;
+}
+
 // A Span of that name that nobody else holds: the one that is kept for it, or a new one. Null with
 // an exception.
 inline PyObject* span_named(SpanKind kind, PyObject* name) noexcept {
@@ -39,10 +53,7 @@ inline PyObject* span_named(SpanKind kind, PyObject* name) noexcept {
   if (PyErr_Occurred() != nullptr) return nullptr;
 #endif
   std::string_view text;
-  if (!PyUnicode_Check(name)) {
-    PyErr_SetString(PyExc_TypeError, "the name of a span is a str");
-    return nullptr;
-  }
+  if (!PyUnicode_Check(name)) return refuse_name(name);
   if (!text_of(name, text)) return nullptr;
   Site* const site = site_or_none(kind, text);
   PyObject* const made = make_object(kind, site, name);
@@ -59,7 +70,31 @@ Site* known_site(SpanKind kind, PyObject* name) noexcept {
   return known != nullptr ? self_of(known)->site : nullptr;
 }
 
-PyObject* with_keywords(PyObject* owned, PyObject* const* values, PyObject* names) noexcept {
+constexpr Py_ssize_t kNowhere = -1;
+
+// Where `kind=` stands among the keywords, which it then is; kNowhere: nowhere. False: it is no
+// kind.
+bool kind_by_keyword(PyObject* const* values, PyObject* names, SpanKind& kind,
+                     Py_ssize_t& at) noexcept {
+  at = kNowhere;
+  for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_Size(names); ++i) {
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, i), "kind") == 0) at = i;
+  }
+  return at == kNowhere || kind_of(values[at], kind);
+}
+
+// The keywords but that at `skip`; null with an exception.
+PyObject* dict_of(PyObject* const* values, PyObject* names, Py_ssize_t skip) noexcept {
+  Ref dict(PyDict_New());
+  for (Py_ssize_t i = 0; dict && i < PyTuple_Size(names); ++i) {
+    if (i == skip) continue;
+    if (PyDict_SetItem(dict.get(), PyTuple_GetItem(names, i), values[i]) != 0) return nullptr;
+  }
+  return dict.release();
+}
+
+PyObject* with_keywords(PyObject* owned, PyObject* const* values, PyObject* names,
+                        Py_ssize_t skip = kNowhere) noexcept {
   if (owned == nullptr || names == nullptr || PyTuple_Size(names) == 0) return owned;
   const Ref span(owned);
   const SpanObject* const plain = self_of(owned);
@@ -68,17 +103,15 @@ PyObject* with_keywords(PyObject* owned, PyObject* const* values, PyObject* name
   SpanObject* const self = self_of(fresh.get());
   self->index = plain->index;
   self->numbered = plain->numbered;
-  self->args = PyDict_New();
-  if (self->args == nullptr) return nullptr;
-  for (Py_ssize_t i = 0; i < PyTuple_Size(names); ++i) {
-    if (PyDict_SetItem(self->args, PyTuple_GetItem(names, i), values[i]) != 0) return nullptr;
-  }
-  return fresh.release();
+  self->args = dict_of(values, names, skip);
+  return self->args != nullptr ? fresh.release() : nullptr;
 }
 
 template <SpanKind kKind>
 PyObject* make_named(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) noexcept {
-  if (!arity(count, 1, 1, "one name, then arguments by keyword")) return nullptr;
+  if (!arity(count, 1, 1,
+             "give one name, then arguments by keyword: stage(\"vae_decode\", tiles=4)"))
+    return nullptr;
   PyObject* const span = span_named(kKind, args[0]);
   return names == nullptr ? span : with_keywords(span, args + 1, names);
 }
@@ -86,7 +119,8 @@ PyObject* make_named(PyObject*, PyObject* const* args, Py_ssize_t count, PyObjec
 template <SpanKind kKind>
 PyObject* make_numbered(PyObject*, PyObject* const* args, Py_ssize_t count,
                         PyObject* names) noexcept {
-  if (!arity(count, 1, 1, "one number, then arguments by keyword")) return nullptr;
+  if (!arity(count, 1, 1, "give one number, then arguments by keyword: step(3, size=64)"))
+    return nullptr;
   const std::int64_t index = PyLong_AsLongLong(args[0]);
   if (index == -1 && PyErr_Occurred() != nullptr) return nullptr;
   PyObject* const span = make_object(kKind, kKind == SpanKind::step ? &step_site : &block_site);
@@ -96,13 +130,16 @@ PyObject* make_numbered(PyObject*, PyObject* const* args, Py_ssize_t count,
   return names == nullptr ? span : with_keywords(span, args + 1, names);
 }
 
-// span(name, kind="function", **args)
+// span(name, /, kind="function", **args)
 PyObject* make_any(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) noexcept {
   SpanKind kind = SpanKind::function;
-  if (!arity(count, 1, 2, "span(name, kind='function', /, **args)")) return nullptr;
+  Py_ssize_t at = kNowhere;
+  if (!arity(count, 1, 2, "span(name, /, kind='function', **args)")) return nullptr;
   if (count == 2 && !kind_of(args[1], kind)) return nullptr;
+  if (count == 1 && !kind_by_keyword(args + count, names, kind, at)) return nullptr;
   PyObject* const span = span_named(kind, args[0]);
-  return names == nullptr ? span : with_keywords(span, args + count, names);
+  const Py_ssize_t keywords = names == nullptr ? 0 : PyTuple_Size(names);
+  return keywords == (at == kNowhere ? 0 : 1) ? span : with_keywords(span, args + count, names, at);
 }
 
 // --- by hand
@@ -117,12 +154,14 @@ void end_now(std::uint64_t id, bool failed) noexcept {
   pop(id);
 }
 
-// begin(name, kind="stage", /, **args) -> int
+// begin(name, /, kind="stage", **args) -> int
 PyObject* begin_by_hand(PyObject*, PyObject* const* args, Py_ssize_t count,
                         PyObject* names) noexcept {
   SpanKind kind = SpanKind::stage;
-  if (!arity(count, 1, 2, "begin(name, kind='stage', /, **args)")) return nullptr;
+  Py_ssize_t at = kNowhere;
+  if (!arity(count, 1, 2, "begin(name, /, kind='stage', **args)")) return nullptr;
   if (count == 2 && !kind_of(args[1], kind)) return nullptr;
+  if (count == 1 && !kind_by_keyword(args + count, names, kind, at)) return nullptr;
   Site* site = known_site(kind, args[0]);
   std::string_view text;
   if (site == nullptr) {
@@ -142,7 +181,13 @@ PyObject* begin_by_hand(PyObject*, PyObject* const* args, Py_ssize_t count,
   }
   if (id == 0) return PyLong_FromLong(0);
   if (g_on_begin != nullptr) g_on_begin(id, kind);
-  if (names != nullptr) put_keywords(Handle(id), args + count, names);
+  if (at != kNowhere) {
+    const Ref rest(dict_of(args + count, names, at));
+    if (!rest) PyErr_Clear();
+    if (rest) put_arguments(Handle(id), rest.get());
+  } else if (names != nullptr) {
+    put_keywords(Handle(id), args + count, names);
+  }
   PyObject* const number = PyLong_FromUnsignedLongLong(id);
   if (number == nullptr) end_now(id, false);  // nobody could end it
   return number;
@@ -165,23 +210,125 @@ PyObject* end_by_hand(PyObject*, PyObject* const* args, Py_ssize_t count) noexce
   return none();
 }
 
+// What help() shows. The examples are run by python/tests/doc_test.py.
+constexpr char kSpanDoc[] = R"(span(name, /, kind='function', **args)
+--
+
+A span of any kind, for `with`. stage(), step() and the others are shorter.
+
+Kinds: load, stage, step, block, forward, request, batch, epoch, task, function.
+
+>>> with gs.span("tokenize", kind="task", words=12):
+...     text = encode(prompt)
+)";
+constexpr char kStageDoc[] = R"(stage(name, /, **args)
+--
+
+A part of the pipeline, for `with`. Arguments by keyword are kept with it.
+
+>>> with gs.stage("vae_decode", tiles=4):
+...     image = decode(latent)
+)";
+constexpr char kLoadingDoc[] = R"(loading(name, /, **args)
+--
+
+Loading a model or data, for `with`. `file` tells the advice what is loaded twice.
+
+>>> with gs.loading("transformer", file="model.safetensors"):
+...     model = load_model()
+)";
+constexpr char kForwardDoc[] = R"(forward(name, /, **args)
+--
+
+One pass of a model, for `with`. wrap() marks every call of a module instead.
+
+>>> with gs.forward("denoiser"):
+...     latent = denoise(latent, 0)
+)";
+constexpr char kRequestDoc[] = R"(request(name, /, **args)
+--
+
+One request of a service, for `with`.
+
+>>> with gs.request("generate", user="anna"):
+...     image = decode(latent)
+)";
+constexpr char kBatchDoc[] = R"(batch(name, /, **args)
+--
+
+One batch of a training loop, for `with`.
+
+>>> with gs.batch("train", size=8):
+...     loss = train(data)
+)";
+constexpr char kEpochDoc[] = R"(epoch(name, /, **args)
+--
+
+One pass over the training data, for `with`.
+
+>>> with gs.epoch("epoch", index=0):
+...     for data in batches:
+...         with gs.batch("train"):
+...             loss = train(data)
+)";
+constexpr char kTaskDoc[] = R"(task(name, /, **args)
+--
+
+Work beside the main line, for `with`: in a thread, a worker, a coroutine.
+
+>>> with gs.task("save_image"):
+...     save(image)
+)";
+constexpr char kStepDoc[] = R"(step(index, /, **args)
+--
+
+One numbered turn of a loop, for `with`. steps() marks the whole loop.
+
+>>> for i in range(20):
+...     with gs.step(i):
+...         latent = denoise(latent, i)
+)";
+constexpr char kBlockDoc[] = R"(block(index, /, **args)
+--
+
+One numbered block of a video, for `with`.
+
+>>> for i in range(3):
+...     with gs.block(i, frames=4):
+...         latent = denoise(latent, i)
+)";
+constexpr char kBeginDoc[] = R"(begin(name, /, kind='stage', **args)
+--
+
+Begins a span where `with` does not fit, and returns its id for end().
+
+>>> id = gs.begin("denoising")
+>>> latent = denoise(latent, 0)
+>>> gs.end(id)
+)";
+constexpr char kEndDoc[] = R"(end(id=None, failed=False, /)
+--
+
+Ends the span that begin() began; without an id, the innermost one.
+
+>>> id = gs.begin("denoising")
+>>> gs.end(id, True)                  # it failed
+)";
+
 constexpr int kCall = METH_FASTCALL | METH_KEYWORDS;
 Method functions[] = {
-    recording<make_any, SpareSpan>("span", kCall, "span(name, kind='function', /, **args)"),
-    recording<make_named<SpanKind::stage>, SpareSpan>("stage", kCall, "stage(name, /, **args)"),
-    recording<make_named<SpanKind::load>, SpareSpan>("loading", kCall, "loading(name, /, **args)"),
-    recording<make_named<SpanKind::forward>, SpareSpan>("forward", kCall,
-                                                        "forward(name, /, **args)"),
-    recording<make_named<SpanKind::request>, SpareSpan>("request", kCall,
-                                                        "request(name, /, **args)"),
-    recording<make_named<SpanKind::batch>, SpareSpan>("batch", kCall, "batch(name, /, **args)"),
-    recording<make_named<SpanKind::epoch>, SpareSpan>("epoch", kCall, "epoch(name, /, **args)"),
-    recording<make_named<SpanKind::task>, SpareSpan>("task", kCall, "task(name, /, **args)"),
-    recording<make_numbered<SpanKind::step>, SpareSpan>("step", kCall, "step(index, /, **args)"),
-    recording<make_numbered<SpanKind::block>, SpareSpan>("block", kCall, "block(index, /, **args)"),
-    recording<begin_by_hand, DropSpan>("begin", kCall,
-                                       "begin(name, kind='stage', /, **args) -> int"),
-    recording<end_by_hand>("end", METH_FASTCALL, "end(id=None, failed=False, /)"),
+    recording<make_any, SpareSpan>("span", kCall, kSpanDoc),
+    recording<make_named<SpanKind::stage>, SpareSpan>("stage", kCall, kStageDoc),
+    recording<make_named<SpanKind::load>, SpareSpan>("loading", kCall, kLoadingDoc),
+    recording<make_named<SpanKind::forward>, SpareSpan>("forward", kCall, kForwardDoc),
+    recording<make_named<SpanKind::request>, SpareSpan>("request", kCall, kRequestDoc),
+    recording<make_named<SpanKind::batch>, SpareSpan>("batch", kCall, kBatchDoc),
+    recording<make_named<SpanKind::epoch>, SpareSpan>("epoch", kCall, kEpochDoc),
+    recording<make_named<SpanKind::task>, SpareSpan>("task", kCall, kTaskDoc),
+    recording<make_numbered<SpanKind::step>, SpareSpan>("step", kCall, kStepDoc),
+    recording<make_numbered<SpanKind::block>, SpareSpan>("block", kCall, kBlockDoc),
+    recording<begin_by_hand, DropSpan>("begin", kCall, kBeginDoc),
+    recording<end_by_hand>("end", METH_FASTCALL, kEndDoc),
     {},
 };
 

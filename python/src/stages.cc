@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include <genscope/internal/no_memory.h>
+#include <genscope/record.h>
 
 #include "arguments.h"
 #include "monitors.h"

@@ -187,22 +187,24 @@ PyObject* validator_multimodal(PyObject* self, PyObject* args) {
 }
 
 // suite(generator, multimodal or None, name, improvement, seconds, resolutions, steps, batches,
-// models, include_multimodal, runs, baseline_path, /) -> str
+// models, include_multimodal, multimodal_model, runs, baseline_path, /) -> str
 PyObject* validator_suite(PyObject* self, PyObject* args) {
   PyObject *function = nullptr, *multimodal = nullptr, *resolutions = nullptr, *steps = nullptr,
            *batches = nullptr, *models = nullptr;
-  const char *name = nullptr, *baseline = nullptr;
+  const char *name = nullptr, *baseline = nullptr, *multimodal_model = nullptr;
   int include = 1;
   Py_ssize_t runs = 3;
   BenchmarkSuite suite;
-  if (PyArg_ParseTuple(args, "OOsddOOOOpns", &function, &multimodal, &name,
+  if (PyArg_ParseTuple(args, "OOsddOOOOpsns", &function, &multimodal, &name,
                        &suite.target_improvement_factor, &suite.target_generation_time,
-                       &resolutions, &steps, &batches, &models, &include, &runs, &baseline) == 0) {
+                       &resolutions, &steps, &batches, &models, &include, &multimodal_model, &runs,
+                       &baseline) == 0) {
     return nullptr;
   }
   suite.name = name;
   suite.baseline_path = baseline;
   suite.include_multimodal_tests = include != 0;
+  suite.qwen2vl_model = multimodal_model;
   suite.runs_per_test = static_cast<std::size_t>(std::max<Py_ssize_t>(1, runs));
   const Ref sizes(PySequence_List(resolutions));
   if (!sizes || !ints_of(steps, suite.test_step_counts) ||

@@ -68,6 +68,11 @@ class Analysis(ProgramCase):
             gs.compare([], run)
         self.assertGreaterEqual(len(gs.load(run).stages()), 3)
 
+    def test_figures_for_trackers_have_the_wall_time(self):
+        from genscope.tracking import figures
+        run = gs.load(self.run_of().run)
+        self.assertEqual(figures(run)["genscope/wall_seconds"], run.summary["run"]["wall_ns"] * 1e-9)
+
     def test_notebooks_show_a_table_and_escape(self):
         self.python('''
 import genscope as gs

@@ -91,8 +91,11 @@ class Faults(unittest.TestCase):
 
     def test_a_before_of_no_time_is_no_division_by_zero(self):
         self.assertIn("error", self.monitor.get_before_after_comparison(PerformanceMetrics()))
+        self.assertIn("error", self.monitor.get_before_after_comparison(None))
         with self.monitor.monitor_generation():
             pass
+        current = self.monitor.get_performance_summary()["current_generation"]
+        self.assertEqual((current["steps"], current["resolution"]), (None, None))
         change = self.monitor.get_before_after_comparison(PerformanceMetrics())
         self.assertIsNone(change["improvement"]["total_time_percent"])
         self.assertIsNone(change["summary"]["improvement_factor"])

@@ -188,6 +188,7 @@ class Reports(Case):
         done = subprocess.run(command, capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stdout.split(":")[0]), (0, "1 reports of 1 ranks"),
                          done.stderr)
+        self.assertNotIn("RuntimeWarning", done.stderr)
         self.assertEqual(json.loads((self.dir / "out.json").read_text())["total_reports"], 1)
 
     def test_the_cli_reads_our_reports(self):

@@ -98,6 +98,20 @@ class Faults(unittest.TestCase):
         self.assertEqual(found["summary"]["pass_rate"], 100)
         self.assertEqual(found["summary"]["overall_status"], "PASSED")
 
+    def test_every_field_of_a_suite_is_used(self):
+        asked, described = set(), set()
+        suite = small(models_to_test=["one", "two"], qwen2vl_model="my-vl")
+        suite.include_multimodal_tests = True
+        found = self.validator.run_regression_test_suite(
+            lambda prompt, model_name: asked.add(model_name) or 1, suite,
+            multimodal_function=lambda prompt, image=None, model=None: described.add(model) or 1)
+        self.assertEqual((asked, described), ({"one", "two"}, {"my-vl"}))
+        self.assertEqual(found["test_results"][-1]["model_name"], "my-vl")
+        suite.include_multimodal_tests = False
+        described.clear()
+        self.validator.run_regression_test_suite(lambda prompt: 1, suite, lambda prompt: described.add(1))
+        self.assertEqual(described, set())
+
     def test_any_keyword_gets_the_documents_names(self):
         seen = []
         self.validator.run_regression_test_suite(lambda prompt, **more: seen.append(more) or 1, small())
@@ -127,6 +141,8 @@ class Faults(unittest.TestCase):
         found = self.validator.run_gpu_utilization_benchmark(sleeps(0.005), duration_seconds=0.1)
         self.assertEqual(found.warnings, [])
         self.assertGreater(found.generations_per_second, 1)
+        quick = self.validator.run_gpu_utilization_benchmark(sleeps(0), duration_seconds=0.5)
+        self.assertGreater(quick.generations_per_second, 20)  # a pause of 0.1 s between them allows ten
         self.assertLess(found.total_time, 0.1)  # of one, not of all
 
     def test_utilization_is_absent_not_0(self):

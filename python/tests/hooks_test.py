@@ -72,6 +72,60 @@ class Start(unittest.TestCase):
             ast.parse(file.read(), feature_version=(3, 4))
 
 
+    def test_every_library_that_a_hook_waits_for_wakes_it(self):
+        script = ("import genscope._imports, genscope.hooks\ngenscope.hooks.install()\n"
+                  "print(*genscope._imports._waiting)\n")
+        package = os.path.dirname(os.path.dirname(genscope.__file__))
+        out = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True,
+                             env={**os.environ, "PYTHONPATH": package}).stdout
+        path = os.path.join(package, "genscope/inject/sitecustomize.py")
+        with open(path, encoding="utf-8") as file:
+            tree = ast.parse(file.read())
+        (waking,) = [ast.literal_eval(node.value.args[0]) for node in tree.body
+                     if isinstance(node, ast.Assign) and node.targets[0].id == "WAKING"]
+        # A server by itself generates nothing: its requests count once something else is imported.
+        servers = {"starlette", "flask", "aiohttp", "gradio"}
+        waited = {name.split(".")[0] for name in out.split()} - {"asyncio"} - servers
+        self.assertEqual(waited | {"genscope"}, set(waking))
+
+
+class Waking(Case):
+    def test_a_program_without_such_a_library_loads_nothing_of_ours(self):
+        done = self.run_script("import sys\nprint([m for m in sys.modules if 'genscope' in m])\n")
+        self.assertEqual(done.stdout, "[]\n")
+        self.assertIn("the hooks saw nothing that they know", done.stderr)
+
+    def test_genscope_need_not_be_installed(self):
+        done = self.run_script("import genscope as gs, genscope, sys\nwith gs.stage('mine'): pass\n"
+                               "print(gs.__spec__.origin == gs.__file__, gs is sys.modules['genscope'],\n"
+                               "      gs.__loader__ is gs.__spec__.loader)\n")
+        self.assertEqual(done.stdout, "True True True\n")
+        self.assertEqual(self.names("stage"), ["mine"])
+
+    def test_two_threads_that_import_at_once_are_both_seen(self):
+        with open(os.path.join(self.folder, "transformers.py"), "w", encoding="utf-8"):
+            pass
+        self.run_script(textwrap.dedent("""
+            import importlib, threading
+            together = threading.Barrier(2)
+            def work(name):
+                together.wait()
+                importlib.import_module(name)
+            threads = [threading.Thread(target=work, args=(n,)) for n in ("diffusers", "transformers")]
+            [t.start() for t in threads]
+            [t.join() for t in threads]
+            """) + GENERATE)
+        imports = {s["name"] for s in spans_of(self.run_dir, imports=True)} - {s["name"] for s in self.spans()}
+        self.assertEqual(imports, {"import diffusers", "import transformers"})
+        self.assertEqual(self.names("request"), ["DuckPipeline"])
+
+    def test_who_asks_where_a_library_is_gets_its_answer(self):
+        done = self.run_script("from importlib.util import find_spec\nprint(find_spec('diffusers').name)\n"
+                               "print(find_spec('pytorch_lightning'))\n" + GENERATE)
+        self.assertEqual(done.stdout, "diffusers\nNone\n")
+        self.assertEqual(self.names("request"), ["DuckPipeline"])
+
+
 class Pipelines(Case):
     def test_inside_of_a_served_request_it_is_a_stage_of_it(self):
         self.run_script("import asyncio\nfrom genscope.asgi import RequestMonitor\n"

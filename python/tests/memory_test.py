@@ -23,7 +23,7 @@ with gs.session("s", buffer_bytes=8 << 20):
     record(1)
     before = resident()
     record(9)
-    print(resident() - before, gs.stats()["lost_spans"])
+    print(resident() - before, gs.stats()["dropped_spans"])
 '''
 
 

@@ -171,7 +171,7 @@ go.set()
 record(0)
 thread.join()
 resource.setrlimit(resource.RLIMIT_AS, before)
-lost = gs.stats()["lost_spans"]
+lost = gs.stats()["dropped_spans"]
 session.close()
 print(*made, lost)
 sys.exit(7)

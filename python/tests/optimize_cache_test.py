@@ -10,6 +10,7 @@ import socket
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 import weakref
 
@@ -21,6 +22,9 @@ try:
     import numpy
 except ImportError:
     numpy = None
+
+# Options with which the next call makes a value anew, its cost, and whether that is before its time.
+ANEW = (({"soft_ttl": 1e-9}, 0, 0), ({"ttl": 1000, "early_refresh": 1e9}, 1, 1))
 
 
 class Keys(unittest.TestCase):
@@ -261,36 +265,15 @@ class Threads(unittest.TestCase):
         threads[0].join()
         self.assertEqual(cache.get("k"), 1)
 
-    def test_a_stale_value_is_served_while_it_is_made_anew(self):
-        cache = Cache("1MB", soft_ttl=1e-9)
-        cache.put("k", 1)
-        made = threading.Event()
-
-        def load():
-            made.set()
-            return 2
-
-        self.assertEqual(cache.get_or_load("k", load), 1)
-        self.assertTrue(made.wait(30))
-        while cache.stats()["loads"] == 0:
-            pass
-        self.assertEqual(cache.get("k"), 2)
-
-    def test_what_is_dear_and_in_use_is_made_anew_before_its_time(self):
-        cache = Cache("1MB", ttl=1000, early_refresh=1e9)  # so large that each hit refreshes
-        cache.put("k", 1, cost=1)
-        made = threading.Event()
-
-        def load():
-            made.set()
-            return 2
-
-        self.assertEqual(cache.get_or_load("k", load), 1)
-        self.assertTrue(made.wait(30))
-        while cache.stats()["loads"] == 0:
-            pass
-        self.assertEqual(cache.get("k"), 2)
-        self.assertEqual(cache.stats()["early"], 1)
+    def test_a_value_is_served_while_it_is_made_anew(self):
+        for options, cost, early in ANEW:
+            with self.subTest(**options):
+                cache = Cache("1MB", **options)
+                cache.put("k", 1, cost=cost)
+                self.assertEqual(cache.get_or_load("k", lambda: 2), 1)
+                while cache.stats()["loads"] == 0:
+                    time.sleep(0.001)
+                self.assertEqual((cache.get("k"), cache.stats()["early"]), (2, early))
 
 
 class Tasks(unittest.TestCase):
@@ -372,31 +355,20 @@ class Tasks(unittest.TestCase):
         asyncio.run(main())
         thread.join()
 
-    def test_a_stale_value_is_served_while_a_task_makes_it_anew(self):
-        async def main():
-            cache = Cache("1MB", soft_ttl=1e-9)
-            cache.put("k", 1)
+    def test_a_value_is_served_while_a_task_makes_it_anew(self):
+        async def main(options, cost, early):
+            cache = Cache("1MB", **options)
+            cache.put("k", 1, cost=cost)
 
             async def load():
                 return 2
             self.assertEqual(await cache.aget_or_load("k", load), 1)
             while cache.stats()["loads"] == 0:
                 await asyncio.sleep(0)
-            self.assertEqual(cache.get("k"), 2)
-        asyncio.run(main())
-
-    def test_a_task_makes_what_is_dear_anew_before_its_time(self):
-        async def main():
-            cache = Cache("1MB", ttl=1000, early_refresh=1e9)
-            cache.put("k", 1, cost=1)
-
-            async def load():
-                return 2
-            self.assertEqual(await cache.aget_or_load("k", load), 1)
-            while cache.stats()["loads"] == 0:
-                await asyncio.sleep(0)
-            self.assertEqual((cache.get("k"), cache.stats()["early"]), (2, 1))
-        asyncio.run(main())
+            self.assertEqual((cache.get("k"), cache.stats()["early"]), (2, early))
+        for each in ANEW:
+            with self.subTest(**each[0]):
+                asyncio.run(main(*each))
 
 
 class Disk(unittest.TestCase):

@@ -84,6 +84,26 @@ class LaneOnThreads(unittest.TestCase):
         held.go.set()
         self.assertEqual(self.lane.run(lambda: 5), 5)
 
+    def test_what_was_stopped_before_its_turn_never_runs(self):
+        held, context, ended = Held(), Context(), []
+
+        def caller():
+            with context:
+                try:
+                    self.lane.run(self.fail)
+                except BaseException as error:
+                    ended.append(type(error))
+        threads = [threading.Thread(target=self.lane.run, args=(held,)), threading.Thread(target=caller)]
+        threads[0].start()
+        held.started.wait()
+        threads[1].start()
+        waiting(self.lane, 1)
+        context._stopped = True  # as between the first and the last thing that stop() does
+        held.go.set()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(ended, [Cancelled])
+
     def test_stopping_a_context_drops_what_waits_and_tells_what_runs(self):
         context, ended, started = Context(), [], threading.Event()
 
@@ -229,6 +249,30 @@ class Contexts(unittest.TestCase):
             self.assertLess(Context(1).deadline, outer.deadline)
             self.assertIs(current_context(), outer)
         self.assertIsNone(current_context())
+
+    def test_threads_that_enter_the_same_one_leave_in_any_order(self):
+        shared, inside, seen, step = Context(), Context(), [], [threading.Event() for _ in range(3)]
+
+        def first():
+            with shared:
+                step[0].set()
+                step[1].wait()
+            seen.append(current_context())
+            step[2].set()
+
+        def second():
+            with inside:
+                step[0].wait()
+                with shared:
+                    step[1].set()
+                    step[2].wait()
+                seen.append(current_context())
+        threads = [threading.Thread(target=function) for function in (first, second)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        self.assertEqual(seen, [None, inside])
 
     def test_stop_goes_down_and_not_up(self):
         parent = Context()

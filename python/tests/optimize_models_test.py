@@ -239,7 +239,7 @@ class DocsTest(unittest.TestCase):
             exec(sample, names)
         self.addCleanup(names["manager"].close)
         self.assertEqual(asyncio.run(names["enlarge"](names["image"])), "A CAT ON CUDA:0")
-        self.assertIn("cuda:0: 7.17 GiB reserved of 18.63 GiB", said.getvalue())
+        self.assertIn("cuda:0: 7.17 GiB reserved of 18.6 GiB", said.getvalue())
 
 
 class DeviceManagerTest(unittest.TestCase):

@@ -34,6 +34,46 @@ with gs.session("s", tags={"model": "tiny"}):
         self.assertEqual(run.one("block", "block")["args"], {"index": 7, "frames": 4})
         self.assertEqual(run.parent(run.one("inner", "function"))["kind"], "load")
 
+    def test_a_kind_by_keyword_and_one_that_there_is_not(self):
+        self.python(HEAD + '''
+with gs.session("s"):
+    with gs.span("a", kind="stage", images=2): pass
+    with gs.span("b", kind="load"): pass
+    gs.end(gs.begin("c", kind="task", rows=3))
+for wrong in (lambda: gs.span("x", kind="nope"), lambda: gs.begin("x", kind="nope"),
+              lambda: gs.span("x", "nope"), lambda: gs.profile(kind="nope"),
+              lambda: gs.hooks.install(["nope"])):
+    try: wrong()
+    except ValueError as error: assert "nope" in str(error)
+    else: raise AssertionError("no ValueError")
+''')
+        run = self.recorded()
+        self.assertEqual(run.one("a", "stage")["args"], {"images": 2})
+        self.assertEqual(run.one("b", "load")["args"], {})
+        self.assertEqual(run.one("c", "task")["args"], {"rows": 3})
+
+    def test_signatures_can_be_asked_for(self):
+        self.python(HEAD + '''
+import inspect
+assert str(inspect.signature(gs.stage)) == "(name, /, **args)"
+assert str(inspect.signature(gs.span)) == "(name, /, kind='function', **args)"
+for function in (gs.step, gs.block, gs.forward, gs.event, gs.counter, gs.begin, gs.end, gs.flush):
+    inspect.signature(function)
+''')
+
+    def test_an_inner_session_says_that_its_folder_is_not_used(self):
+        done = self.python(HEAD + '''
+import tempfile, os
+with gs.session("outer") as outer:
+    with gs.session("inner", run_dir=os.path.join(tempfile.gettempdir(), "elsewhere")) as inner:
+        assert inner.run_dir == outer.run_dir
+    with gs.session("again", run_dir=outer.run_dir):
+        pass
+''')
+        said = [line for line in done.stderr.splitlines() if "not used" in line]
+        self.assertEqual(len(said), 1, done.stderr)
+        self.assertIn("elsewhere", said[0])
+
     def test_an_exception_is_a_failure_and_passes_through(self):
         self.python(HEAD + '''
 with gs.session("s"):

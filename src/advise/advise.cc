@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 
 #include <genscope/advise.h>
 
@@ -28,6 +26,18 @@ bool asks_for_others(const Ready& ready) {
   return std::find(facts.begin(), facts.end(), kFired) != facts.end();
 }
 
+// Of the wall time; a fact that is more (threads that overlap) bounds nothing.
+std::optional<double> most_share_of(const Rule& rule, const Facts& facts) {
+  const std::string fact = !rule.share.empty() ? rule.share
+                           : !rule.stage.empty()
+                               ? "stage_groups.exclusive_share[" + rule.stage + "]"
+                               : std::string();
+  const FactValue* const value = fact.empty() ? nullptr : facts.find(fact);
+  const double* const share = value == nullptr ? nullptr : std::get_if<double>(value);
+  if (share == nullptr || !(*share >= 0 && *share <= 1)) return std::nullopt;
+  return *share;
+}
+
 void ask(const Ready& ready, const Facts& facts, Advice& out) {
   Outcome outcome = ready.condition.evaluate(facts);
   if (outcome.truth == Truth::no) {
@@ -39,11 +49,39 @@ void ask(const Ready& ready, const Facts& facts, Advice& out) {
     out.abstained.push_back({ready.rule->id, std::move(outcome.missing)});
     return;
   }
-  Finding finding{*ready.rule, advice::filled(ready.rule->advice, facts), {}};
+  Finding finding{*ready.rule,
+                  advice::filled(ready.rule->advice, facts),
+                  {},
+                  most_share_of(*ready.rule, facts)};
   for (const std::string& fact : ready.condition.facts()) {
     if (const FactValue* value = facts.find(fact)) finding.evidence.emplace_back(fact, *value);
   }
   out.findings.push_back(std::move(finding));
+}
+
+Rule rule_of(const advice::BuiltInRule& row) {
+  Rule rule;
+  rule.id = row.id;
+  rule.title = row.title;
+  rule.condition = row.condition;
+  rule.severity = row.severity;
+  rule.advice = row.advice;
+  rule.gain = row.gain;
+  rule.gain_low = row.gain_low;
+  rule.gain_high = row.gain_high;
+  rule.confidence = row.confidence;
+  rule.citation = row.citation;
+  rule.stage = row.stage;
+  rule.hurts = row.hurts;
+  rule.share = row.share;
+  for (std::string_view rest = row.conflicts; !rest.empty();) {
+    rule.conflicts.emplace_back(rest.substr(0, rest.find(' ')));
+    rest.remove_prefix(std::min(rest.size(), rule.conflicts.back().size() + 1));
+  }
+  for (const advice::BuiltInPatch& patch : row.apply) {
+    rule.apply.emplace(patch.target, patch.lines);
+  }
+  return rule;
 }
 
 }  // namespace
@@ -77,15 +115,8 @@ std::string_view name(RuleConfidence confidence) noexcept {
 const std::vector<Rule>& built_in_rules() {
   static const std::vector<Rule> kRules = [] {
     std::vector<Rule> all;
-    for (const advice::BuiltIn& file : advice::built_in_files()) {
-      Result<std::vector<Rule>> more = parse_rules(file.yaml, file.name, all);
-      if (!more) {
-        std::fprintf(stderr, "genscope: broken rule inside the program: %s\n",
-                     more.error().message.c_str());
-        std::abort();
-      }
-      all = std::move(more).value();
-    }
+    all.reserve(advice::built_in_table().size());
+    for (const advice::BuiltInRule& row : advice::built_in_table()) all.push_back(rule_of(row));
     return all;
   }();
   return kRules;

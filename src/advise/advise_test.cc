@@ -80,7 +80,7 @@ TEST(Advise, ARuleMayAskWhetherOthersFired) {
 
 TEST(FactText, FollowsTheUnit) {
   EXPECT_EQ(fact_text("gpu.busy_ratio", 0.421), "42.1%");
-  EXPECT_EQ(fact_text("recorder.probe_cpu_share", 0.00012), "0.012%");
+  EXPECT_EQ(fact_text("recorder.probe_steady_ratio", 0.00012), "0.012%");
   EXPECT_EQ(fact_text("steps.first_ratio", 9.8), "9.8x");
   EXPECT_EQ(fact_text("steps.steady_p50_ns", 904e6), "904 ms");
   EXPECT_EQ(fact_text("steps.steady_p50_ns", 126e9), "126 s");

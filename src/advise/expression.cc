@@ -1,3 +1,10 @@
+// Recursive descent, one function for each level of the grammar in the header, and types checked on
+// the way up: a node is made only of children whose types fit, so evaluation never has to ask.
+//
+// Nodes are appended as they are finished, so children come before their parents and the last is
+// the root: evaluation is one loop over the list in order (evaluate.cc) and no recursion. Depth is
+// bounded by kMaxDepth on the way down, the number of facts by kMaxFacts: any text of any length is
+// refused or parsed in time linear in its tokens.
 #include "advise/expression.h"
 
 #include <fmt/format.h>

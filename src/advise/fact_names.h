@@ -74,7 +74,7 @@ inline constexpr FactName kFacts[] = {
   {"utilisation.forwards_per_step", kNumber, "count", kField, "Calls of the denoiser per step, median"},
   {"steps.shape_changes", kNumber, "count", kField, "Changes of the denoiser's input shape"},
   {"compile.active", kFlag, "", kHooks, "A compiler worked during the first step"},
-  {"compile.graph_growth", kNumber, "count", kHooks, "Graphs compiled after the first step"},
+  {"compile.graph_growth", kNumber, "count", kHooks, "Compilations, after the first step, of code that had been compiled before"},
   {"step_traffic.syncs_per_step", kNumber, "count", kField, "Times per step in which the host waited for the GPU"},
   {"step_traffic.log_syncs_per_step", kNumber, "count", kField, "Those of them made by the logging of a loss or metric"},
   {"step_traffic.h2d_copies_per_step", kNumber, "count", kField, "Copies from host to device per step"},
@@ -122,6 +122,26 @@ inline constexpr FactName kFacts[] = {
   {"allocator.request_growth_ratio", kNumber, "share", kField, "Growth of the peak per request, median"},
   {"requests.count", kNumber, "count", kField, "Generations in this run"},
 
+  // --- where the wall time of the processes went, and the machine under them
+  {"time.on_cpu_share", kNumber, "share", kField, "Share of the time that a thread was on a CPU"},
+  {"time.ready_share", kNumber, "share", kField, "Share of the time that a thread could have run and had no CPU, and none ran"},
+  {"time.storage_share", kNumber, "share", kField, "Share of the time that waited for storage"},
+  {"time.other_share", kNumber, "share", kField, "Share of the time that slept, or waited for something else"},
+  {"time.cpu_wait_share", kNumber, "share", kField, "Share of the time in which threads could run, each counted, that they had no CPU"},
+  {"time.covered_seconds", kNumber, "s", kField, "Time that these shares are of"},
+  {"host.cpus", kNumber, "count", kField, "CPUs that the run may use"},
+  {"host.own_cores", kNumber, "CPUs", kField, "CPUs that it used on average"},
+  {"host.other_cores", kNumber, "CPUs", kField, "CPUs that all others on the machine used on average"},
+  {"host.steal_share", kNumber, "share", kField, "Share of the CPUs' time that the hypervisor took"},
+  {"host.throttled_share", kNumber, "share", kField, "Share of the time that the control group's quota held tasks back"},
+  {"host.threads_seen", kNumber, "count", kField, "Threads at once, the most that a reading saw"},
+  {"host.rss_peak_bytes", kNumber, "B", kField, "Peak of the processes' resident memory, as read"},
+  {"host.swap_peak_bytes", kNumber, "B", kField, "Peak of their memory swapped out, as read"},
+  {"host.read_bytes", kNumber, "B", kField, "Bytes they read from storage"},
+  {"host.write_bytes", kNumber, "B", kField, "Bytes they wrote to storage"},
+  {"host.run_low_bytes_per_second", kNumber, "B/s", kField, "Growth of resident memory after the first quarter of a run without steps: lower end of its interval"},
+  {"host.run_growth_ratio", kNumber, "share", kField, "The same over the value at its begin"},
+
   // --- host
   {"host.main_thread_busy_ratio", kNumber, "share", kField, "Share of the time that the main thread was busy, in the steady steps where there are any"},
   {"host.rss_low_bytes_per_second", kNumber, "B/s", kField, "Growth of resident memory in the steady steps: lower end of its interval"},
@@ -135,7 +155,7 @@ inline constexpr FactName kFacts[] = {
   {"loads.bytes_per_second", kNumber, "B/s", kField, "Bytes of the weights over the time to load them"},
   {"loads.repeats", kNumber, "count", kField, "Loads of a file that had been loaded before"},
   {"load.partial", kFlag, "", kHooks, "A model was loaded only partially, by the host program's log"},
-  {"load.lowvram_patches", kNumber, "count", kHooks, "Weights patched at each use for want of memory"},
+  {"load.lowvram_patches", kNumber, "count", kHooks, "Weights patched at each use because memory was short"},
   {"loads.prompt_repeats", kNumber, "count", kField, "Prompts encoded that had been encoded before"},
   {"text.swaps", kNumber, "count", kProgram, "Moves of the text encoder between host and GPU per call"},
   {"text.tokens", kNumber, "count", kProgram, "Tokens of the longest prompt"},
@@ -245,7 +265,7 @@ inline constexpr FactName kFacts[] = {
   {"native.step_ratio", kNumber, "x", kProgram, "Step time over that of the same work with native attention"},
 
   // --- genscope itself, and what a program records
-  {"recorder.probe_cpu_share", kNumber, "share", kField, "CPU time of our sampler over the wall time"},
+  {"recorder.probe_steady_ratio", kNumber, "share", kField, "CPU time of our sampler from its first reading on, over that time"},
   {"recorder.dropped_spans", kNumber, "count", kField, "Spans that were not recorded, because buffers were full"},
   {"advice.fired", kNumber, "count", kField, "Other rules that fired with hint or worse; known to the rules that ask for it, which come last"},
   {"counter.mean[]", kNumber, "", kField, "Mean of a counter of the program"},

@@ -60,6 +60,11 @@ Status check_patch(const Rule& rule) {
     }
     if (lines.empty()) return wrong("apply", fmt::format("{} has no lines", target));
   }
+  const FactName* const share = find_fact(rule.share);
+  if (!rule.share.empty() && (share == nullptr || share->unit != "share")) {
+    return wrong("share", fmt::format("'{}' is no fact in shares of the time",
+                                      config::printable(rule.share)));
+  }
   if (rule.stage.empty() ||
       find_fact("stage_groups.exclusive_share[" + rule.stage + "]") != nullptr)
     return Done{};

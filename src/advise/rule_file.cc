@@ -44,6 +44,7 @@ const Field kFields[] = {
     {"citation", &Rule::citation},
     {"stage", &Rule::stage},
     {"hurts", &Rule::hurts},
+    {"share", &Rule::share},
     {"conflicts", &Rule::conflicts},
     {"apply", &Rule::apply},
 };

@@ -29,7 +29,8 @@ void add_rule(std::string& out, const Rule& rule) {
   out += fmt::format("\n#### {}\n{}. *{}, confidence {}.* When\n`{}`.\n\n{}\n", rule.id, rule.title,
                      name(rule.severity), name(rule.confidence), rule.condition, rule.advice);
   const std::string gain = gain_of(rule);
-  if (!gain.empty()) out += fmt::format("*Gain:* {}.\n", gain);
+  if (!gain.empty()) out += fmt::format("*Seen elsewhere:* {}.\n", gain);
+  if (!rule.share.empty()) out += fmt::format("*At most:* `{}` of the time.\n", rule.share);
   if (!rule.hurts.empty()) out += fmt::format("*May cost:* {}.\n", rule.hurts);
   if (!rule.conflicts.empty()) {
     out += fmt::format("*Not with:* {}.\n", fmt::join(rule.conflicts, ", "));
@@ -41,20 +42,22 @@ void add_rule(std::string& out, const Rule& rule) {
   }
 }
 
-// "rules/timing.yaml" -> "Timing".
+// "timing" -> "Timing".
 std::string heading(std::string_view file) {
-  file.remove_prefix(file.find('/') + 1);
-  std::string word(file.substr(0, file.find('.')));
+  std::string word(file);
   word[0] = static_cast<char>(word[0] - 'a' + 'A');
   return word;
 }
 
 std::string rules_part() {
   std::string out = fmt::format("{} rules.\n", built_in_rules().size());
-  for (const BuiltIn& file : built_in_files()) {
-    out += fmt::format("\n### {}\n", heading(file.name));
-    const Result<std::vector<Rule>> rules = parse_rules(file.yaml, file.name, {});
-    for (const Rule& rule : rules.value()) add_rule(out, rule);
+  const std::vector<Rule>& rules = built_in_rules();
+  std::string_view file;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const BuiltInRule& row = built_in_table()[i];
+    if (row.file != file) out += fmt::format("\n### {}\n", heading(row.file));
+    file = row.file;
+    add_rule(out, rules[i]);
   }
   return out;
 }

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "advise/expression.h"
 #include "advise/testing/facts.h"
+#include "test_paths.h"
 
 namespace genscope {
 namespace {
@@ -23,12 +25,14 @@ constexpr FactPair kPairs[] = {
   {"TIME-ASYNC", "gpu.present=true span_clock.gpu=false steps.second_ratio=0.4 span_clock.last_span_share=0.1 span_clock.stages_per_busy_ratio=1", "steps.second_ratio=0.6"},
   {"TIME-ASYNC", "gpu.present=true span_clock.gpu=false span_clock.last_span_share=0.31", "gpu.present=false"},
   {"TIME-ASYNC", "gpu.present=true span_clock.gpu=false span_clock.stages_per_busy_ratio=0.89", "span_clock.gpu=true"},
-  {"TIME-BLOCKING", "env.launch_blocking=true env.profiler_active=false", "env.launch_blocking=false"},
+  {"TIME-BLOCKING", "gpu.present=true env.launch_blocking=true env.profiler_active=false", "env.launch_blocking=false"},
+  {"TIME-BLOCKING", "gpu.present=true env.launch_blocking=true env.profiler_active=false", "gpu.present=false"},
   {"WARM-FIRST", "steps.first_ratio=1.6 steps.steady_cv=0.02", "steps.first_ratio=1.5"},
   {"WARM-FIRST", "steps.first_ratio=9 steps.steady_cv=0.3", "steps.first_ratio=7"},
   {"WARM-FIRST", "steps.first_ratio=10.3 steps.steady_cv=0.02 set.compile=none", "set.compile=max-autotune"},
   {"COMPILE-COLD", "steps.first_ratio=11 compile.active=true gpu.first_step_busy_ratio=0.1", "gpu.first_step_busy_ratio=0.5"},
-  {"COMPILE-RECOMP", "steps.slow_at_shape_count=1 compile.graph_growth=0", "steps.slow_at_shape_count=0"},
+  {"COMPILE-RECOMP", "steps.slow_at_shape_count=1 set.compile=default compile.graph_growth=0", "steps.slow_at_shape_count=0"},
+  {"COMPILE-RECOMP", "steps.slow_at_shape_count=1 set.compile=default compile.graph_growth=0", "set.compile=none"},
   {"COMPILE-RECOMP", "steps.slow_at_shape_count=0 compile.graph_growth=2", "compile.graph_growth=0"},
   {"COMPILE-OFF", "set.compile=none utilisation.bound=compute set.steps=28 set.images=2 steps.shape_changes=0 utilisation.mfu=0.38", "set.images=1"},
   // placement
@@ -67,8 +71,9 @@ constexpr FactPair kPairs[] = {
   {"STEP-CACHE-NOOP", "set.cache=teacache set.steps=28 steps.short_count=0 steps.steady_cv=0.01", "steps.short_count=9 steps.steady_cv=0.4"},
   {"STEP-CACHE-NOOP", "set.cache=teacache set.steps=28 steps.short_count=0 steps.steady_cv=0.01", "steps.steady_cv=0.06"},
   {"STEP-CACHE-FEW", "set.cache=teacache set.steps=8", "set.steps=9"},
-  {"SYNC-STEP", "step_traffic.syncs_per_step=1 steps.scheduler_share=0.01", "step_traffic.syncs_per_step=0"},
-  {"SYNC-STEP", "step_traffic.syncs_per_step=0 steps.scheduler_share=0.06", "steps.scheduler_share=0.05"},
+  {"SYNC-STEP", "gpu.present=true step_traffic.syncs_per_step=1 steps.scheduler_share=0.01", "step_traffic.syncs_per_step=0"},
+  {"SYNC-STEP", "gpu.present=true step_traffic.syncs_per_step=0 steps.scheduler_share=0.06", "steps.scheduler_share=0.05"},
+  {"SYNC-STEP", "gpu.present=true step_traffic.syncs_per_step=0 steps.scheduler_share=0.06", "gpu.present=false"},
   {"HOST-REBUILD", "step_traffic.h2d_copies_per_step=2 set.offload=none", "set.offload=group"},
   {"HOST-HOOKS", "steps.hook_share=0.02", "steps.hook_share=0.01"},
   {"CPU-BOUND", "gpu.busy_ratio=0.7 host.main_thread_busy_ratio=0.99 steps.steady_p50_ns=620e6 utilisation.predicted_step_ns=160e6", "utilisation.predicted_step_ns=400e6"},
@@ -98,6 +103,30 @@ constexpr FactPair kPairs[] = {
   {"MEM-LEAK-H", "host.rss_low_bytes_per_second=2e6 steps.trend_percent_per_100=0 host.rss_growth_ratio=0.8", "host.rss_low_bytes_per_second=-1"},
   {"HOST-FULL", "host.memory_peak_share=0.96", "host.memory_peak_share=0.95"},
   {"HOST-SWAP", "host.swap_in_bytes_per_second=5e7 host.major_faults_per_second=3 host.read_bytes_per_second=6e7 gpu.busy_ratio=0.1", "host.swap_in_bytes_per_second=0"},
+  // processes
+  {"CPU-OTHERS", "time.cpu_wait_share=0.4 host.other_cores=1.2 host.own_cores=0.7 host.cpus=2", "host.other_cores=0.1 host.own_cores=1.9"},
+  {"CPU-OTHERS", "time.cpu_wait_share=0.4 host.other_cores=1.2 host.own_cores=0.7 host.cpus=2", "time.cpu_wait_share=0.1"},
+  {"CPU-OTHERS", "time.cpu_wait_share=0.4 host.other_cores=1.2 host.own_cores=0.7 host.cpus=2 host.throttled_share=0", "host.cpus=8"},
+  {"CPU-STEAL", "host.steal_share=0.06", "host.steal_share=0.05"},
+  {"CPU-QUOTA", "host.throttled_share=0.3", "host.throttled_share=0.04"},
+  {"CPU-OVERSUB", "time.cpu_wait_share=0.7 host.threads_seen=16 host.cpus=4 host.own_cores=3.9 host.other_cores=0.1", "host.other_cores=2"},
+  {"CPU-OVERSUB", "time.cpu_wait_share=0.7 host.threads_seen=16 host.cpus=4 host.own_cores=3.9 host.other_cores=0.1", "time.cpu_wait_share=0.2"},
+  {"CPU-OVERSUB", "time.cpu_wait_share=0.7 host.threads_seen=16 host.cpus=4 host.own_cores=3.9 host.other_cores=0.1", "host.own_cores=2"},
+  {"STORAGE-WAIT", "time.storage_share=0.3 time.covered_seconds=5", "time.storage_share=0.2"},
+  {"STORAGE-WAIT", "time.storage_share=0.3 time.covered_seconds=5", "time.covered_seconds=0.5"},
+  {"READ-COLD", "host.read_bytes=2e9 time.storage_share=0.4 host.major_faults_per_second=1", "host.read_bytes=9e7"},
+  {"READ-COLD", "host.read_bytes=2e9 time.storage_share=0 host.major_faults_per_second=400", "host.major_faults_per_second=2"},
+  {"OUTPUT-HUGE", "host.write_bytes=3e9 time.covered_seconds=20", "host.write_bytes=9e8"},
+  {"OUTPUT-HUGE", "host.write_bytes=3e9 time.covered_seconds=20", "time.covered_seconds=3600"},
+  {"SWAP-OWN", "host.swap_peak_bytes=2e9 host.rss_peak_bytes=8e9 host.major_faults_per_second=400", "host.major_faults_per_second=2"},
+  {"SWAP-OWN", "host.swap_peak_bytes=2e9 host.rss_peak_bytes=8e9 host.major_faults_per_second=400", "host.swap_peak_bytes=1e6"},
+  {"ONE-CORE", "host.cpus=16 time.on_cpu_share=0.99 host.own_cores=1 time.covered_seconds=30", "host.own_cores=1.3"},
+  {"ONE-CORE", "host.cpus=16 time.on_cpu_share=0.99 host.own_cores=1 time.covered_seconds=30", "host.cpus=2"},
+  {"MOSTLY-WAITS", "time.other_share=0.9 time.on_cpu_share=0.1 time.covered_seconds=9", "time.other_share=0.6"},
+  {"MOSTLY-WAITS", "time.other_share=0.9 time.on_cpu_share=0.1 time.covered_seconds=9", "time.on_cpu_share=0.001"},
+  {"MEM-GROWS", "steps.count=0 host.run_low_bytes_per_second=1e6 host.run_growth_ratio=2 time.covered_seconds=60", "host.run_growth_ratio=0.3"},
+  {"MEM-GROWS", "steps.count=0 host.run_low_bytes_per_second=1e6 host.run_growth_ratio=2 time.covered_seconds=60", "time.covered_seconds=4"},
+  {"STEP-SCHED", "steps.scheduler_share=0.2 gpu.present=false", "steps.scheduler_share=0.04"},
   // loading
   {"LOAD-REPEAT", "loads.repeats=1", "loads.repeats=0"},
   {"LOAD-SLOW", "loads.bytes_per_second=2e8 stage_groups.exclusive_share[load]=0.1", "loads.bytes_per_second=2e9"},
@@ -131,7 +160,7 @@ constexpr FactPair kPairs[] = {
   {"BENCH-NOISE", "steps.steady_cv=0.05 gpu.clock_drift_ratio=0.15 gpu.other_processes=0 set.benchmark=false", "gpu.clock_drift_ratio=0.01"},
   {"BENCH-NOISE", "steps.steady_cv=0.05 gpu.clock_drift_ratio=0.01 gpu.other_processes=1 set.benchmark=false", "gpu.other_processes=0"},
   {"ENV-DRIFT", "compare.env_changes=2", "compare.env_changes=0"},
-  {"SELF-COST", "recorder.probe_cpu_share=0.02", "recorder.probe_cpu_share=0.001"},
+  {"SELF-COST", "recorder.probe_steady_ratio=0.02", "recorder.probe_steady_ratio=0.001"},
   {"MFU-LOW", "utilisation.mfu=0.25 utilisation.peak_tflops=989", "utilisation.mfu=0.35"},
   {"MFU-LOW", "utilisation.mfu=0.35 utilisation.peak_tflops=165", "requests.failed=1"},
   // general
@@ -201,8 +230,26 @@ TEST(Rules, NoneLacksAPairAndNoPairARule) {
   EXPECT_EQ(rules.size(), built_in_rules().size());
 }
 
+// The program carries its rules as data; the files are what people read and edit.
+TEST(Rules, InsideTheProgramAreThoseOfTheFiles) {
+  std::set<std::filesystem::path> files;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(GENSCOPE_SOURCE_DIR "/src/advise/rules")) {
+    files.insert(entry.path());
+  }
+  std::vector<Rule> read;
+  for (const std::filesystem::path& file : files) {
+    Result<std::vector<Rule>> more = load_rules(file.string(), read);
+    ASSERT_TRUE(more.ok()) << more.error().message;
+    read = std::move(more).value();
+  }
+  const std::vector<Rule>& inside = built_in_rules();
+  ASSERT_EQ(inside.size(), read.size());
+  for (std::size_t i = 0; i < read.size(); ++i) EXPECT_TRUE(inside[i] == read[i]) << read[i].id;
+}
+
 TEST(Rules, EachSaysWhoSawIt) {
-  EXPECT_EQ(built_in_rules().size(), 115u);
+  EXPECT_EQ(built_in_rules().size(), 127u);
   for (const Rule& rule : built_in_rules()) EXPECT_FALSE(rule.citation.empty()) << rule.id;
 }
 
@@ -235,7 +282,7 @@ TEST(Rules, ARuleThatNearlyFiresDoesNotFireForWantOfAFact) {
     for (const auto& [name, value] : all) {
       // Asked for by has(): not knowing of a compiler or of a setting counts as not having it.
       if (name == "set.compile" || name == "env.miopen_find_mode" || name == "requests.failed" ||
-          name == "set.training" || name == "model.distilled") {
+          name == "set.training" || name == "host.throttled_share" || name == "model.distilled") {
         continue;
       }
       Facts fewer = facts;

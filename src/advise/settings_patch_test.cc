@@ -58,7 +58,8 @@ TEST(SettingsPatch, EveryPairOfConflictsIsKeptApart) {
     for (const std::string& other : a.conflicts) {
       Advice advice;
       for (const Rule& rule : built_in_rules()) {
-        if (rule.id == a.id || rule.id == other) advice.findings.push_back({rule, rule.advice, {}});
+        if (rule.id == a.id || rule.id == other)
+          advice.findings.push_back({rule, rule.advice, {}, {}});
       }
       ASSERT_EQ(advice.findings.size(), 2u) << a.id << " and " << other;
       for (const std::string_view target : patch_targets()) {

@@ -98,17 +98,17 @@ std::vector<CounterRow> counter_rows(std::vector<CounterTally>& tallies) {
 
 }  // namespace
 
-std::vector<CounterRow> counter_table(const Run& run, std::span<const std::int64_t> clock_offset_ns,
-                                      std::span<const SampleNames> samples) {
+std::vector<CounterRow> counter_table(const Run& run,
+                                      std::span<const std::int64_t> clock_offset_ns) {
   std::vector<CounterTally> tallies;
   std::unordered_map<std::string_view, std::uint32_t> known;
   for (std::size_t t = 0; t < run.traces.size(); ++t) {
     const Trace& trace = run.traces[t];
     std::vector<std::uint32_t> of_name(trace.names.size(), kNone);
     const CounterColumns& counters = trace.counters;
-    const std::vector<std::int32_t>& series = samples[t].series_of_name;
+    const std::vector<std::uint32_t>& series = trace.samples.series_of_name;
     for (std::size_t i = 0; i < counters.size(); ++i) {
-      if (!series.empty() && series[counters.name[i]] >= 0) continue;
+      if (!series.empty() && series[counters.name[i]] != kNone) continue;
       std::uint32_t& place = of_name[counters.name[i]];
       if (place == kNone) {
         const std::string_view name = trace.names[counters.name[i]].text;

@@ -7,12 +7,10 @@
 
 #include <genscope/analyze.h>
 
-#include "analyze/telemetry.h"
-
 namespace genscope::analysis {
 
-// Sorted by name. `clock_offset_ns`: as in Analysis. `samples`, per trace: counters to leave out.
-std::vector<CounterRow> counter_table(const Run& run, std::span<const std::int64_t> clock_offset_ns,
-                                      std::span<const SampleNames> samples);
+// Sorted by name. `clock_offset_ns`: as in Analysis. Samples are no counters of the user's.
+std::vector<CounterRow> counter_table(const Run& run,
+                                      std::span<const std::int64_t> clock_offset_ns);
 
 }  // namespace genscope::analysis

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include <genscope/telemetry.h>
+#include <genscope/analyze.h>
 
 #include "analyze/time.h"
 

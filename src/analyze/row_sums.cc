@@ -1,3 +1,15 @@
+// One pass in the order of begins, track by track, gives total and self time of every row.
+//
+// Self time: each span gives its length to its row, and takes the part within its parent away from
+// the parent's row. Stack children of a span are disjoint, so their parts simply add up. Children
+// of a detached span may overlap one another: these are collected, sorted by parent and begin, and
+// their union is taken. Sessions are left to take_roots_from_sessions(), because theirs is the time
+// in which no thread of the process was in any span.
+//
+// Total time: what stack spans of a row cover of a track, each instant once. Begins ascend on a
+// track, so one end for each row is all that Coverage has to remember, and a row that recurs on
+// another track begins anew. Memory: a few words for each row, nothing for a span but the loose
+// children. Linear but for the sort of those.
 #include "analyze/row_sums.h"
 
 #include <algorithm>

@@ -28,6 +28,20 @@ void add_to_others(RowSums& others, const RowSums& one) {
 
 }  // namespace
 
+bool holds_stages(SpanKind kind) noexcept {
+  switch (kind) {
+    case SpanKind::load:
+    case SpanKind::stage:
+    case SpanKind::block:
+    case SpanKind::request:
+    case SpanKind::batch:
+    case SpanKind::epoch:
+      return true;
+    default:
+      return false;
+  }
+}
+
 RowTable::RowTable(const Run& run) : of_name_(run.traces.size()) {
   std::array<std::unordered_map<std::string_view, std::uint32_t>, kSpanKinds> known;
   for (const bool steps : {true, false}) {

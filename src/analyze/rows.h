@@ -15,6 +15,10 @@ namespace genscope::analysis {
 
 struct RowSums;
 
+// Spans that are told apart by what they used and by what lies in them: stages and what is like
+// one.
+bool holds_stages(SpanKind kind) noexcept;
+
 class RowTable {
  public:
   // Keeps views of the names of `run`.

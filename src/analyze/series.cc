@@ -73,9 +73,9 @@ void SeriesTally::add(const Metric& metric, std::int64_t at_ns, double value) {
   }
 }
 
-SeriesRow SeriesTally::row(const Metric& metric) const {
+SeriesRow SeriesTally::row(std::shared_ptr<const Metric> metric) const {
   SeriesRow row = row_;
-  row.metric = &metric;
+  row.metric = std::move(metric);
   if (row.covered_seconds > 0) {
     row.mean = weighted_ / row.covered_seconds;
   } else if (row.count > 0) {
@@ -84,11 +84,7 @@ SeriesRow SeriesTally::row(const Metric& metric) const {
   return row;
 }
 
-void AllocatorTally::add(std::string_view counter, double value) {
-  const std::size_t slash = counter.rfind('/');
-  const std::string_view metric = counter.substr(slash + 1);
-  const std::string device(
-      counter.substr(kAllocatorPrefix.size(), slash - kAllocatorPrefix.size()));
+void AllocatorTally::add(const std::string& device, std::string_view metric, double value) {
   Device& row = devices_[device];
   if (metric == "allocator_reserved_bytes") {
     row.now.reserved_bytes = value;

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include <genscope/telemetry.h>
+#include <genscope/analyze.h>
 
 #include "analyze/energy.h"
 
@@ -18,7 +18,7 @@ class SeriesTally {
   void see(std::int64_t at_ns) noexcept;
   void add(const Metric& metric, std::int64_t at_ns, double value);
 
-  SeriesRow row(const Metric& metric) const;
+  SeriesRow row(std::shared_ptr<const Metric> metric) const;
   std::int64_t last_ns() const noexcept { return seen_last_ns_; }
   // The readings, kept only of metrics that energy is told from.
   Points take_points() noexcept { return std::move(points_); }
@@ -35,13 +35,10 @@ class SeriesTally {
   Points points_;
 };
 
-inline constexpr std::string_view kAllocatorPrefix = "allocator:";
-
 // Keeps each device's figures at the moment of its highest reservation.
 class AllocatorTally {
  public:
-  // `counter` is "allocator:<device>/<metric>".
-  void add(std::string_view counter, double value);
+  void add(const std::string& device, std::string_view metric, double value);
   // Appends the rows, taken apart with what the GPUs of `telemetry` know.
   void finish(Telemetry& telemetry) const;
 

@@ -38,6 +38,16 @@ void take(const Run& run, std::size_t index, const ArgColumns& args, Tellings& t
   }
 }
 
+// What is told inside of a request is about that request: it holds from its begin.
+std::int64_t holds_from(const Trace& trace, std::uint32_t event) {
+  std::int64_t from = trace.events.at_ns[event];
+  for (std::uint32_t span = trace.events.span[event]; span != kNone && span < trace.spans.size();
+       span = trace.spans.parent[span]) {
+    if (trace.kind(span) == SpanKind::request) from = trace.spans.begin_ns[span];
+  }
+  return from;
+}
+
 Tellings tellings_of(const Run& run) {
   Tellings tellings;
   for (std::size_t index = 0; index < run.traces.size(); ++index) {
@@ -52,7 +62,7 @@ Tellings tellings_of(const Run& run) {
           const std::string& name = trace.names[trace.events.name[event]].text;
           return name == "config" || name == "environment";
         },
-        [&](std::uint32_t event) { return trace.events.at_ns[event]; });
+        [&](std::uint32_t event) { return holds_from(trace, event); });
   }
   return tellings;
 }

@@ -2,8 +2,9 @@
 // "environment". Keys as in the table of facts (docs/rules.md): "set.steps",
 // "model.arch[denoiser]", "env.torch"; a plain key such as "steps" is left as it is.
 //
-// What is told holds in its process until the same key is told again. A run may so have several
-// values of a key, each with the requests that began under it.
+// What is told holds in its process until the same key is told again, from the begin of the request
+// that it is told in, if any. A run may so have several values of a key, each with the requests
+// that began under it.
 #pragma once
 
 #include <string>

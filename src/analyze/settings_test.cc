@@ -46,6 +46,18 @@ TEST(Settings, TheValueOfMostRequests) {
   EXPECT_THAT(texts(mixed[0]), ElementsAre("set.attn", "sdpa x 1", "flash x 2"));
 }
 
+TEST(Settings, WhatIsToldInsideOfARequestHoldsFromItsBegin) {
+  TraceBuilder t;
+  requests(t, {10, 20, 30});
+  for (const auto& [span, size] : {std::pair(0u, "512"), std::pair(1u, "1024")}) {
+    add_event(t, "config", 14 + 10 * std::int64_t{span}, {{"width", size}});
+    t.trace().events.span.back() = span;
+  }
+  const auto mixed = told_settings(run_of({&t})).mixed;
+  ASSERT_EQ(mixed.size(), 1U);
+  EXPECT_THAT(texts(mixed[0]), ElementsAre("width", "512 x 1", "1024 x 2"));
+}
+
 TEST(Settings, TheFirstWhereNoRequestOrAsManyDecide) {
   TraceBuilder none, even;
   add_event(none, "config", 1, {{"set.attn", "sdpa"}});

@@ -7,9 +7,9 @@
 #include <map>
 #include <string_view>
 
-#include <genscope/statistics.h>
-
 #include "analyze/stage_key.h"
+#include "analyze/statistics/statistics.h"
+#include "analyze/time.h"
 
 namespace genscope::analysis {
 namespace {
@@ -58,7 +58,7 @@ class StageGroups {
       StageGroup& row = rows.emplace_back();
       row.name = name;
       row.count = group.calls_ns.size();
-      row.exclusive_ns = static_cast<std::int64_t>(group.ns);
+      row.exclusive_ns = nearest_ns(group.ns);
       row.exclusive_share = std::clamp(group.ns / wall_ns, 0.0, 1.0);
       if (group.calls_ns.size() < kMinCalls) continue;
       const auto later = stats::quantile(std::span(group.calls_ns).subspan(1), 0.5);

@@ -1,15 +1,11 @@
 #include "analyze/telemetry.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
-#include <set>
 #include <tuple>
 
-#include "analyze/sample_events.h"
 #include "analyze/series.h"
 #include "analyze/time.h"
-#include "trace/metrics.h"
 
 namespace genscope {
 
@@ -49,28 +45,34 @@ std::optional<double> Telemetry::joules() const noexcept {
   return sum;
 }
 
+bool is_own(const EntityRow& entity, const SeriesRow& series) noexcept {
+  return entity.entity.kind == EntityKind::other || find_metric(series.metric->id) == nullptr;
+}
+
 namespace analysis {
 namespace {
-
-EntityKind kind_of(std::string_view word) {
-  for (std::size_t i = 0; i < kEntityKinds; ++i) {
-    if (name(static_cast<EntityKind>(i)) == word) return static_cast<EntityKind>(i);
-  }
-  return EntityKind::other;
-}
-
-SampleStatus status_of(std::string_view word) {
-  for (std::size_t i = 0; i < kSampleStatuses; ++i) {
-    if (name(static_cast<SampleStatus>(i)) == word) return static_cast<SampleStatus>(i);
-  }
-  return SampleStatus::error;
-}
 
 bool has_energy(EntityKind kind) {
   return kind == EntityKind::gpu || kind == EntityKind::cpu_package;
 }
 
-// What one trace says of its samples, before the samples themselves.
+void add_process(const ProcessSample& sample, Telemetry& telemetry) {
+  const auto larger = [](std::optional<double>& a, const std::optional<double>& b) {
+    if (b && (!a || *b > *a)) a = b;
+  };
+  for (ProcessUse& known : telemetry.processes) {
+    if (known.pid != sample.pid || known.entity != sample.entity) continue;
+    known.name = sample.name;
+    larger(known.cpu_ns, sample.cpu_ns);
+    larger(known.rss_bytes, sample.rss_bytes);
+    larger(known.gpu_memory_bytes, sample.gpu_memory_bytes);
+    return;
+  }
+  telemetry.processes.push_back({sample.entity, sample.pid, sample.parent, sample.name,
+                                 sample.cpu_ns, sample.rss_bytes, sample.gpu_memory_bytes});
+}
+
+// The samples of one trace, summed up.
 class TraceTelemetry {
  public:
   TraceTelemetry(const Trace& trace, std::uint32_t index, std::int64_t offset_ns,
@@ -78,207 +80,110 @@ class TraceTelemetry {
       : trace_(trace), index_(index), offset_ns_(offset_ns), begin_ns_(begin_ns) {}
 
   void collect(TelemetryResult& result) {
-    read_events(result.telemetry);
-    if (entities_.empty() && !has_allocator()) {
-      result.names.emplace_back();
-      return;
+    Telemetry& telemetry = result.telemetry;
+    const Samples& samples = trace_.samples;
+    for (const ProcessSample& sample : samples.processes) add_process(sample, telemetry);
+    for (const SampleEvent& event : samples.events) {
+      telemetry.events.push_back({subtract(add(event.at_ns, offset_ns_), begin_ns_), event.entity,
+                                  event.name, event.detail});
     }
-    find_series();
-    gather();
-    finish(result);
+    add_entities(telemetry);
+    joules_.resize(samples.entities.size());
+    watts_.resize(samples.entities.size());
+    for (const SampleSeries& series : samples.series) {
+      if (row_of_[series.entity] != kNone) add_series(series, result);
+    }
+    add_energies(result);
+    add_allocators(telemetry);
   }
 
  private:
-  struct Status {
-    std::int64_t at_ns = 0;
-    SampleStatus status = SampleStatus::ok;
-    std::string reason;
-  };
-  struct Found {
-    std::size_t entity;  // index into entities_; kAllocator
-    const Metric* metric;
-    std::string counter;
-    SeriesTally tally;
-  };
-  static constexpr std::size_t kAllocator = static_cast<std::size_t>(-1);
-
-  bool has_allocator() const {
-    return std::any_of(trace_.names.begin(), trace_.names.end(),
-                       [](const Name& name) { return name.text.starts_with(kAllocatorPrefix); });
-  }
-
-  void read_events(Telemetry& telemetry) {
-    visit_sample_events(trace_, [&](std::int64_t at, std::string_view what, const EventArgs& args) {
-      if (what == "entity") {
-        read_entity(args);
-      } else if (what == "series") {
-        sources_[std::string(args.text("counter"))] = args.text("source");
-      } else if (what == "status") {
-        statuses_[std::string(args.text("counter"))] = {at, status_of(args.text("status")),
-                                                        std::string(args.text("reason"))};
-      } else if (what == "process") {
-        read_process(args, telemetry);
-      } else if (!args.text("entity").empty()) {
-        telemetry.events.push_back({subtract(add(at, offset_ns_), begin_ns_),
-                                    std::string(args.text("entity")), std::string(what),
-                                    std::string(args.text("detail"))});
-      }
-    });
-  }
-
-  void read_entity(const EventArgs& args) {
-    EntityRow row;
-    row.trace = index_;
-    row.entity.id = args.text("id");
-    row.entity.name = args.text("name");
-    row.entity.kind = kind_of(args.text("kind"));
-    std::string_view facts = args.text("facts");
-    while (!facts.empty()) {
-      const std::string_view fact = facts.substr(0, facts.find('\n'));
-      facts.remove_prefix(std::min(facts.size(), fact.size() + 1));
-      const std::size_t equals = fact.find('=');
-      if (equals == std::string_view::npos) continue;
-      row.entity.facts.emplace_back(fact.substr(0, equals), fact.substr(equals + 1));
-    }
-    for (EntityRow& known : entities_) {
-      if (known.entity.id != row.entity.id) continue;
-      known = std::move(row);
-      return;
-    }
-    entities_.push_back(std::move(row));
-  }
-
-  static void read_process(const EventArgs& args, Telemetry& telemetry) {
-    ProcessUse use;
-    use.entity = args.text("entity");
-    use.pid = static_cast<std::uint32_t>(std::clamp(args.number("pid", 0), 0.0, 4e9));
-    use.parent = static_cast<std::uint32_t>(std::clamp(args.number("parent", 0), 0.0, 4e9));
-    use.name = args.text("name");
-    const auto figure = [&](const char* key) -> std::optional<double> {
-      const double value = args.number(key, -1);
-      return value < 0 ? std::nullopt : std::optional<double>(value);
-    };
-    use.cpu_ns = figure("cpu_ns");
-    use.rss_bytes = figure("rss_bytes");
-    use.gpu_memory_bytes = figure("gpu_memory_bytes");
-    const auto larger = [](std::optional<double>& a, const std::optional<double>& b) {
-      if (b && (!a || *b > *a)) a = b;
-    };
-    for (ProcessUse& known : telemetry.processes) {
-      if (known.pid != use.pid || known.entity != use.entity) continue;
-      known.name = use.name;
-      larger(known.cpu_ns, use.cpu_ns);
-      larger(known.rss_bytes, use.rss_bytes);
-      larger(known.gpu_memory_bytes, use.gpu_memory_bytes);
-      return;
-    }
-    telemetry.processes.push_back(std::move(use));
-  }
-
-  // A counter is a sample when its name is "<entity>/<metric>" with both known.
-  void find_series() {
-    of_name_.assign(trace_.names.size(), -1);
-    for (std::size_t n = 0; n < trace_.names.size(); ++n) {
-      const std::string& text = trace_.names[n].text;
-      const std::size_t slash = text.rfind('/');
-      if (slash == std::string::npos || trace_.names[n].kind != SpanKind::none) continue;
-      const Metric* const metric = find_metric(std::string_view(text).substr(slash + 1));
-      if (metric == nullptr) continue;
-      const std::string_view id = std::string_view(text).substr(0, slash);
-      std::size_t entity = 0;
-      while (entity < entities_.size() && entities_[entity].entity.id != id) ++entity;
-      if (entity == entities_.size()) {
-        if (!text.starts_with(kAllocatorPrefix)) continue;
-        entity = kAllocator;
-      }
-      of_name_[n] = static_cast<std::int32_t>(found_.size());
-      found_.push_back({entity, metric, text, {}});
-    }
-    // A series that never had a value has no counter, but it has a status.
-    std::set<std::string> seen;  // copies: found_ grows below
-    for (const Found& found : found_) seen.insert(found.counter);
-    for (const auto& [counter, status] : statuses_) {
-      if (seen.contains(counter)) continue;
-      const std::size_t slash = counter.rfind('/');
-      if (slash == std::string::npos) continue;
-      const Metric* const metric = find_metric(std::string_view(counter).substr(slash + 1));
-      for (std::size_t e = 0; metric != nullptr && e < entities_.size(); ++e) {
-        if (entities_[e].entity.id == std::string_view(counter).substr(0, slash)) {
-          found_.push_back({e, metric, counter, {}});
-        }
-      }
+  void add_entities(Telemetry& telemetry) {
+    row_of_.assign(trace_.samples.entities.size(), kNone);
+    for (std::size_t e = 0; e < row_of_.size(); ++e) {
+      const Entity& entity = trace_.samples.entities[e];
+      if (entity.kind == EntityKind::allocator) continue;
+      row_of_[e] = static_cast<std::uint32_t>(telemetry.entities.size());
+      EntityRow& row = telemetry.entities.emplace_back();
+      row.entity = entity;
+      row.trace = index_;
     }
   }
 
-  void gather() {
+  void add_series(const SampleSeries& series, TelemetryResult& result) {
     const CounterColumns& counters = trace_.counters;
-    const auto each = [&](auto&& act) {
-      for (std::size_t i = 0; i < counters.size(); ++i) {
-        const std::int32_t series = of_name_[counters.name[i]];
-        if (series < 0 || !std::isfinite(counters.value[i])) continue;
-        act(found_[static_cast<std::size_t>(series)], add(counters.at_ns[i], offset_ns_),
-            counters.value[i]);
-      }
-    };
-    each([](Found& found, std::int64_t at, double) { found.tally.see(at); });
-    each([&](Found& found, std::int64_t at, double value) {
-      found.tally.add(*found.metric, at, value);
-      if (found.entity == kAllocator) allocators_.add(found.counter, value);
-    });
+    SeriesTally tally;
+    for (const std::uint32_t i : series.rows) tally.see(add(counters.at_ns[i], offset_ns_));
+    for (const std::uint32_t i : series.rows) {
+      tally.add(*series.metric, add(counters.at_ns[i], offset_ns_), counters.value[i]);
+    }
+    SeriesRow row = tally.row(series.metric);
+    row.source = series.source;
+    if (series.status != SampleStatus::ok &&
+        (row.count == 0 || add(series.status_at_ns, offset_ns_) > tally.last_ns())) {
+      row.status = series.status;
+      row.reason = series.reason;
+    }
+    const std::string_view metric = series.metric->id;
+    if (metric == "energy_joules") joules_[series.entity] = tally.take_points();
+    if (metric == "power_watts") watts_[series.entity] = tally.take_points();
+    if (metric == "probe_cpu_ns" && row.count > 0) {
+      result.probe_cpu_ns =
+          std::max<std::int64_t>(result.probe_cpu_ns, 0) + static_cast<std::int64_t>(row.max);
+      add_steady_cost(series, result);
+    }
+    result.telemetry.entities[row_of_[series.entity]].series.push_back(std::move(row));
   }
 
-  void finish(TelemetryResult& result) {
-    std::vector<Points> joules(entities_.size()), watts(entities_.size());
-    for (Found& found : found_) {
-      if (found.entity == kAllocator) continue;
-      SeriesRow row = found.tally.row(*found.metric);
-      const auto source = sources_.find(found.counter);
-      if (source != sources_.end()) row.source = source->second;
-      const auto status = statuses_.find(found.counter);
-      if (status != statuses_.end() &&
-          (row.count == 0 || add(status->second.at_ns, offset_ns_) > found.tally.last_ns())) {
-        row.status = status->second.status;
-        row.reason = status->second.reason;
-      }
-      if (found.metric->id == "energy_joules") joules[found.entity] = found.tally.take_points();
-      if (found.metric->id == "power_watts") watts[found.entity] = found.tally.take_points();
-      if (found.metric->id == "probe_cpu_ns" && row.count > 0) {
-        result.probe_cpu_ns =
-            std::max<std::int64_t>(result.probe_cpu_ns, 0) + static_cast<std::int64_t>(row.max);
-      }
-      entities_[found.entity].series.push_back(std::move(row));
-    }
-    for (std::size_t e = 0; e < entities_.size(); ++e) {
-      if (!has_energy(entities_[e].entity.kind)) continue;
-      DeviceEnergy energy = choose_energy(joules[e], watts[e]);
-      entities_[e].energy = Energy();
-      if (!energy.curve.empty()) {
-        result.energies.push_back(energy);
-        result.energy_entities.push_back(result.telemetry.entities.size() + e);
-      }
-      energy_of_.push_back({result.telemetry.entities.size() + e, std::move(energy)});
-    }
-    for (EntityRow& row : entities_) result.telemetry.entities.push_back(std::move(row));
-    for (auto& [entity, energy] : energy_of_) {
-      EntityRow& row = result.telemetry.entities[entity];
+  // The sampler's first reading of its clock comes after the probes were opened and read once.
+  void add_steady_cost(const SampleSeries& series, TelemetryResult& result) {
+    const CounterColumns& counters = trace_.counters;
+    const std::uint32_t first = series.rows.front(), last = series.rows.back();
+    const std::int64_t span_ns = subtract(counters.at_ns[last], counters.at_ns[first]);
+    if (span_ns <= 0) return;
+    result.probe_steady_ratio =
+        result.probe_steady_ratio.value_or(0) +
+        (counters.value[last] - counters.value[first]) / static_cast<double>(span_ns);
+  }
+
+  void add_energies(TelemetryResult& result) {
+    for (std::size_t e = 0; e < row_of_.size(); ++e) {
+      if (row_of_[e] == kNone) continue;
+      EntityRow& row = result.telemetry.entities[row_of_[e]];
+      if (!has_energy(row.entity.kind)) continue;
+      DeviceEnergy energy = choose_energy(joules_[e], watts_[e]);
       row.energy =
           energy.curve.between(add(trace_.begin_ns, offset_ns_), add(trace_.end_ns, offset_ns_));
       row.energy->note = energy.note;
+      if (energy.curve.empty()) continue;
+      result.energies.push_back(std::move(energy));
+      result.energy_entities.push_back(row_of_[e]);
     }
-    allocators_.finish(result.telemetry);
-    result.names.push_back({std::move(of_name_)});
+  }
+
+  // Figures of one report of an allocator belong together: they are taken as they came.
+  void add_allocators(Telemetry& telemetry) const {
+    std::vector<std::pair<std::uint32_t, const SampleSeries*>> readings;
+    for (const SampleSeries& series : trace_.samples.series) {
+      if (row_of_[series.entity] != kNone) continue;
+      for (const std::uint32_t i : series.rows) readings.emplace_back(i, &series);
+    }
+    if (readings.empty()) return;
+    std::sort(readings.begin(), readings.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    AllocatorTally tally;
+    for (const auto& [row, series] : readings) {
+      tally.add(trace_.samples.entities[series->entity].name, series->metric->id,
+                trace_.counters.value[row]);
+    }
+    tally.finish(telemetry);
   }
 
   const Trace& trace_;
   const std::uint32_t index_;
   const std::int64_t offset_ns_, begin_ns_;
-  std::vector<EntityRow> entities_;
-  std::map<std::string, std::string, std::less<>> sources_;
-  std::map<std::string, Status, std::less<>> statuses_;
-  std::vector<Found> found_;
-  std::vector<std::int32_t> of_name_;
-  std::vector<std::pair<std::size_t, DeviceEnergy>> energy_of_;
-  AllocatorTally allocators_;
+  std::vector<std::uint32_t> row_of_;   // per entity: into Telemetry; kNone: an allocator
+  std::vector<Points> joules_, watts_;  // per entity
 };
 
 // Kinds whose energy means something to a person; the others are too many and too short.
@@ -297,13 +202,14 @@ bool shows_energy(SpanKind kind) {
   }
 }
 
-// Between two samples a process may have had more; the kernel has seen it.
-void raise_peak_memory(std::uint64_t max_rss_bytes, Telemetry& telemetry) {
+// Between two samples a process may have had more memory, and after the last one have used more
+// CPU; the kernel has seen it.
+void raise_to(std::string_view metric, double value, Telemetry& telemetry) {
   for (EntityRow& row : telemetry.entities) {
     if (row.entity.kind != EntityKind::process_tree) continue;
     for (SeriesRow& series : row.series) {
-      if (series.metric->id != "rss_bytes" || series.count == 0) continue;
-      series.max = std::max(series.max, static_cast<double>(max_rss_bytes));
+      if (series.metric->id != metric || series.count == 0) continue;
+      series.max = std::max(series.max, value);
     }
   }
 }
@@ -315,8 +221,10 @@ TelemetryResult collect_telemetry(const Run& run, const Clocks& clocks) {
   for (std::uint32_t t = 0; t < run.traces.size(); ++t) {
     TraceTelemetry(run.traces[t], t, clocks.offset_ns[t], clocks.begin_ns).collect(result);
   }
-  if (run.max_rss_bytes) raise_peak_memory(*run.max_rss_bytes, result.telemetry);
-  std::stable_sort(result.telemetry.events.begin(), result.telemetry.events.end(),
+  Telemetry& telemetry = result.telemetry;
+  if (run.max_rss_bytes) raise_to("rss_bytes", static_cast<double>(*run.max_rss_bytes), telemetry);
+  if (run.cpu_ns) raise_to("cpu_ns", static_cast<double>(*run.cpu_ns), telemetry);
+  std::stable_sort(telemetry.events.begin(), telemetry.events.end(),
                    [](const auto& a, const auto& b) { return a.at_ns < b.at_ns; });
   return result;
 }

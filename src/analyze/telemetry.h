@@ -1,4 +1,4 @@
-// From the counters and events that a sampler wrote to Telemetry, and the energy of stages.
+// From the samples of traces to Telemetry, and the energy of stages.
 #pragma once
 
 #include <span>
@@ -13,17 +13,12 @@
 
 namespace genscope::analysis {
 
-// Which counters of a trace are samples: per name, the series that it is; -1 for the user's own.
-struct SampleNames {
-  std::vector<std::int32_t> series_of_name;
-};
-
 struct TelemetryResult {
   Telemetry telemetry;
-  std::vector<SampleNames> names;      // per trace
   std::vector<DeviceEnergy> energies;  // of the devices that have any, on the run's time scale
   std::vector<std::size_t> energy_entities;  // whose: indices into telemetry.entities
   std::int64_t probe_cpu_ns = -1;            // of the samplers; -1: none
+  std::optional<double> probe_steady_ratio;  // as in RecorderSummary
 };
 TelemetryResult collect_telemetry(const Run& run, const Clocks& clocks);
 

@@ -11,6 +11,14 @@ namespace genscope::analysis {
 inline constexpr std::int64_t kEarliest = std::numeric_limits<std::int64_t>::min();
 inline constexpr std::int64_t kLatest = std::numeric_limits<std::int64_t>::max();
 
+// A number of nanoseconds as one that fits; 0 for what is no number.
+inline std::int64_t nearest_ns(double ns) noexcept {
+  constexpr double kEnd = 9223372036854775808.0;  // 2^63
+  if (ns >= kEnd) return kLatest;
+  if (ns < -kEnd) return kEarliest;
+  return ns == ns ? static_cast<std::int64_t>(ns) : 0;
+}
+
 // a + b, or the nearest value that fits.
 inline std::int64_t add(std::int64_t a, std::int64_t b) noexcept {
   std::int64_t sum = 0;

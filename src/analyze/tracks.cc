@@ -52,7 +52,7 @@ std::vector<TrackRow> track_table(const Run& run, const Clocks& clocks) {
     const std::vector<Seen> seen = look_at(trace);
     for (std::size_t k = 0; k < seen.size(); ++k) {
       const TrackInfo& info = trace.tracks[k];
-      if (seen[k].spans + seen[k].others + info.lost_spans + info.lost_records == 0) continue;
+      if (seen[k].spans + seen[k].others + info.dropped_spans + info.dropped_records == 0) continue;
       TrackRow row;
       row.trace = static_cast<std::uint32_t>(t);
       row.pid = trace.process.pid;
@@ -64,8 +64,8 @@ std::vector<TrackRow> track_table(const Run& run, const Clocks& clocks) {
         row.first_ns = add(seen[k].first_ns, shift);
         row.last_ns = add(seen[k].last_ns, shift);
       }
-      row.lost_spans = info.lost_spans;
-      row.lost_records = info.lost_records;
+      row.dropped_spans = info.dropped_spans;
+      row.dropped_records = info.dropped_records;
       table.push_back(std::move(row));
     }
   }

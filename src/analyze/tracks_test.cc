@@ -37,16 +37,16 @@ TEST(Tracks, SilentOnesAreLeftOutUnlessTheyLostSomething) {
   t.track("silent", 2);
   const auto full = t.track("full", 3);
   const auto counting = t.track("counting", 4);
-  t.trace().tracks[full].lost_spans = 12;
-  t.trace().tracks[full].lost_records = 3;
+  t.trace().tracks[full].dropped_spans = 12;
+  t.trace().tracks[full].dropped_records = 3;
   t.counter("loss", 1, 0.5, counting);
   const Analysis a = analyze(make_run(t.trace()));
   ASSERT_EQ(a.tracks.size(), 3u);
   EXPECT_EQ(a.tracks[1].name, "full");
-  EXPECT_EQ(a.tracks[1].lost_spans, 12u);
+  EXPECT_EQ(a.tracks[1].dropped_spans, 12u);
   EXPECT_EQ(a.tracks[2].name, "counting");
-  EXPECT_EQ(a.recorder.lost_spans, 12u);
-  EXPECT_EQ(a.recorder.lost_records, 3u);
+  EXPECT_EQ(a.recorder.dropped_spans, 12u);
+  EXPECT_EQ(a.recorder.dropped_records, 3u);
   EXPECT_EQ(a.recorder.threads, 3u);
 }
 

@@ -61,8 +61,10 @@ bool JsonObject::flag(const char* key) const {
   return v != nullptr && v->is_boolean() && v->get<bool>();
 }
 
-std::optional<std::string> with_integers(
-    std::string_view text, std::initializer_list<std::pair<const char*, std::int64_t>> values) {
+namespace {
+
+// Nothing if it is no object, or nested deeper than any document of ours.
+std::optional<json> shallow_object(std::string_view text) {
   // Parsing needs no stack, writing recurses.
   constexpr int kMaxDepth = 100;
   bool deep = false;
@@ -72,8 +74,29 @@ std::optional<std::string> with_integers(
   };
   json object = json::parse(text, watch, false);
   if (deep || !object.is_object()) return std::nullopt;
-  for (const auto& [key, value] : values) object[key] = value;
-  return object.dump();
+  return object;
+}
+
+}  // namespace
+
+std::optional<std::string> with_texts(std::string_view text, const char* key,
+                                      const std::vector<std::string>& values) {
+  std::optional<json> object = shallow_object(text);
+  if (!object) return std::nullopt;
+  if (values.empty()) {
+    object->erase(key);
+  } else {
+    (*object)[key] = values;
+  }
+  return object->dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::optional<std::string> with_integers(
+    std::string_view text, std::initializer_list<std::pair<const char*, std::int64_t>> values) {
+  std::optional<json> object = shallow_object(text);
+  if (!object) return std::nullopt;
+  for (const auto& [key, value] : values) (*object)[key] = value;
+  return object->dump();
 }
 
 }  // namespace genscope::base

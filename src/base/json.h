@@ -36,6 +36,11 @@ class JsonObject {
   bool valid_ = false;
 };
 
+// The object `text` with an array of strings under `key`, or without it if there are none; as
+// below.
+std::optional<std::string> with_texts(std::string_view text, const char* key,
+                                      const std::vector<std::string>& values);
+
 // The object `text` with these keys set, the others as they are. Nothing if `text` is not an
 // object, or nested deeper than any document of ours.
 std::optional<std::string> with_integers(

@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
+#include "cli/run_word.h"
 
 namespace genscope::cli {
 namespace {
@@ -21,7 +22,7 @@ class Advise final : public Command {
   const char* summary() const override { return "Say what to change in a run, and why"; }
 
   void add_options(Options& options) override {
-    options.add("RUN", run_, "", "Run directory, or one trace file").required();
+    options.add("RUN", run_, "", kRunHelp);
     options.flag("--all", all_, "Also the rules that could not judge, and what they lack");
     options.add("--rules", rules_, "FILE", "YAML that adds, overrides or silences rules");
     options
@@ -61,7 +62,9 @@ class Advise final : public Command {
       if (!loaded) return loaded.error();
       rules = std::move(*loaded);
     }
-    const Result<genscope::Run> run = read_run(run_);
+    const Result<std::string> path = run_path(run_);
+    if (!path) return path.error();
+    const Result<genscope::Run> run = read_run(*path);
     if (!run) return run.error();
     const Facts facts = facts_of(analyze(*run));
     const Advice advice = genscope::advise(facts, rules);

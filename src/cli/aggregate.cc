@@ -8,8 +8,8 @@
 #include <optional>
 #include <set>
 
-#include <genscope/aggregate.h>
 #include <genscope/analyze.h>
+#include <genscope/compat/inferix.h>
 #include <genscope/report.h>
 #include <genscope/store.h>
 
@@ -17,6 +17,7 @@
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
+#include "cli/run_word.h"
 
 namespace genscope::cli {
 namespace {
@@ -114,8 +115,10 @@ class AggregateCommand final : public Command {
   Result<Recordings> find_all() const {
     Recordings all;
     std::set<std::filesystem::path> known;  // a folder and a run in it may both be given
-    for (const std::string& path : paths_) {
-      Result<Recordings> found = find_recordings(path);
+    for (const std::string& word : paths_) {
+      const Result<std::string> path = run_path(word);
+      if (!path) return path.error();
+      Result<Recordings> found = find_recordings(*path);
       if (!found) return found.error();
       for (Recording& one : found->found) {
         std::error_code ignored;

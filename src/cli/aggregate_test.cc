@@ -4,7 +4,8 @@
 
 #include <fstream>
 
-#include <genscope/aggregate.h>
+#include <genscope/analyze.h>
+#include <genscope/compat/inferix.h>
 #include <genscope/report.h>
 #include <genscope/store.h>
 

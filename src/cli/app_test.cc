@@ -41,6 +41,7 @@ class Runner final : public Command {
   const char* summary() const override { return "Fake"; }
   void add_options(Options& options) override { options.add("--name", name_, "NAME", "Name"); }
   bool wants_tail() const override { return true; }
+  bool takes_command() const override { return true; }
   void set_tail(std::vector<std::string> words) override { tail_ = std::move(words); }
   Result<int> run(const Globals& globals) override { return globals.quiet ? 1 : 0; }
 
@@ -141,6 +142,28 @@ TEST(App, ABrokenPipeIsQuietAndFine) {
 
 TEST(App, TheCommandsCodeIsPassedOn) {
   EXPECT_EQ(run({"report"}, [](const Globals&) { return 7; }).code, kNothingMeasured);
+}
+
+TEST(App, TheCommandToRunNeedsNoDashes) {
+  std::vector<std::string> tail;
+  EXPECT_EQ(
+      run_with_tail({"run", "--name", "x", "--quiet", "sh", "-c", "--quiet", "--", "y"}, tail), 1);
+  EXPECT_THAT(tail, ::testing::ElementsAre("sh", "-c", "--quiet", "--", "y"));
+  EXPECT_EQ(run_with_tail({"--color", "never", "run", "--name=x", "ls"}, tail), 0);
+  EXPECT_THAT(tail, ::testing::ElementsAre("ls"));
+  tail.clear();
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(run_with_tail({"run", "--nmae", "x", "ls"}, tail), kBadInput);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              AllOf(HasSubstr("unknown option '--nmae'; did you mean '--name'?"),
+                    HasSubstr("genscope run [OPTIONS] CMD [ARG...]")));
+  EXPECT_TRUE(tail.empty());
+}
+
+TEST(App, HelpIsACommandToo) {
+  EXPECT_THAT(run({"help", "report"}).out, HasSubstr("--format"));
+  EXPECT_THAT(run({"help"}).out, HasSubstr("report"));
+  EXPECT_EQ(run({"help", "reprot"}).code, kBadInput);
 }
 
 TEST(App, WordsAfterTheDashesAreHandedOverAsTheyAre) {

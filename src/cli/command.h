@@ -25,10 +25,15 @@ class Command {
   virtual const char* summary() const = 0;  // one line of `genscope --help`
   // Adds options, positionals and the footer; what they set is kept in this object.
   virtual void add_options(Options& options) = 0;
+  // Whether it is for genscope itself: not in the help.
+  virtual bool hidden() const { return false; }
   // Whether the words after `--` are another program's. They are then not parsed but handed over as
   // they are, before run().
   virtual bool wants_tail() const { return false; }
   virtual void set_tail(std::vector<std::string>) {}
+  // Whether its first word that is no option begins that program's command, so that `--` before it
+  // can be left out.
+  virtual bool takes_command() const { return false; }
   // Commands within this one, `genscope bench ab`; then it is never run itself. They live as long
   // as this object.
   virtual std::vector<Command*> verbs() { return {}; }
@@ -45,6 +50,10 @@ std::unique_ptr<Command> make_compare();
 std::unique_ptr<Command> make_aggregate();
 std::unique_ptr<Command> make_import();
 std::unique_ptr<Command> make_demo();
+std::unique_ptr<Command> make_list();
+std::unique_ptr<Command> make_rm();
+std::unique_ptr<Command> make_tag();
+std::unique_ptr<Command> make_prune();
 std::unique_ptr<Command> make_top();
 std::unique_ptr<Command> make_doctor();
 std::unique_ptr<Command> make_inspect();

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <optional>
 
-#include <genscope/compare.h>
+#include <genscope/analyze.h>
 #include <genscope/report.h>
 #include <genscope/store.h>
 
@@ -77,7 +77,7 @@ class Compare final : public Command {
         .add("-o,--output", output_, "PATH", "Write to this file, whole or not at all; - is stdout")
         .show_default();
     options.add("--target", target_, "SECONDS", "Time that a generation should take").positive();
-    options.add("--noise", noise_percent_, "PERCENT", "Changes within this are none")
+    options.add("--noise", noise_percent_, "PERCENT", "Ignore changes smaller than this")
         .range(0, 100)
         .show_default();
     options.flag("--force", force_, "Compare runs that did different work, or did not finish it");

@@ -7,6 +7,8 @@
 
 #include <genscope/store.h>
 
+#include "cli/run_word.h"
+
 namespace genscope::cli {
 namespace {
 
@@ -17,8 +19,13 @@ bool exists(const std::string& path) {
   return fs::exists(path, ignored);
 }
 
-std::vector<std::string> expand(const std::string& word) {
-  if (exists(word) || word.find_first_of("*?[") == std::string::npos) return {word};
+Result<std::vector<std::string>> expand(const std::string& word) {
+  if (exists(word)) return std::vector{word};
+  if (word.find_first_of("*?[") == std::string::npos) {
+    Result<std::string> path = run_path(word);
+    if (!path) return path.error();
+    return std::vector{std::move(*path)};
+  }
   glob_t found{};
   std::vector<std::string> paths;
   if (::glob(word.c_str(), 0, nullptr, &found) == 0) {
@@ -49,9 +56,10 @@ Result<std::vector<std::string>> runs_in(const std::string& path) {
 Result<std::vector<std::string>> runs_of_side(const std::vector<std::string>& words) {
   std::vector<std::string> side;
   for (const std::string& word : words) {
-    const std::vector<std::string> paths = expand(word);
-    if (paths.empty()) return Error{ErrorCode::not_found, "no run matches " + word};
-    for (const std::string& path : paths) {
+    const Result<std::vector<std::string>> paths = expand(word);
+    if (!paths) return paths.error();
+    if (paths->empty()) return Error{ErrorCode::not_found, "no run matches " + word};
+    for (const std::string& path : *paths) {
       Result<std::vector<std::string>> runs = runs_in(path);
       if (!runs) return runs.error();
       side.insert(side.end(), runs->begin(), runs->end());

@@ -1,10 +1,6 @@
 // genscope demo
-#include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdlib>
-#include <ctime>
 #include <filesystem>
 
 #include <genscope/analyze.h>
@@ -16,28 +12,11 @@
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
+#include "cli/shown.h"
 #include "cli/whole.h"
 
 namespace genscope::cli {
 namespace {
-
-// A new directory <out>/<YYYYmmdd-HHMMSS>-demo-<pid>.
-Result<std::string> make_run_directory() {
-  const char* configured = std::getenv("GENSCOPE_OUT");
-  const std::filesystem::path out =
-      configured != nullptr && *configured != '\0' ? configured : "genscope-runs";
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  localtime_r(&now, &local);
-  const auto path = out / fmt::format("{:%Y%m%d-%H%M%S}-demo-{}", local, getpid());
-  std::error_code failed;
-  std::filesystem::create_directories(path, failed);
-  if (!failed) return path.string();
-  const bool denied = failed == std::errc::permission_denied;
-  return Error{denied ? ErrorCode::permission : ErrorCode::io,
-               fmt::format("cannot make {}: {}; set GENSCOPE_OUT to a folder that can be written",
-                           path.string(), failed.message())};
-}
 
 class Demo final : public Command {
  public:
@@ -47,6 +26,7 @@ class Demo final : public Command {
   void add_options(Options& options) override {
     options.add("ARGS", arguments_, "", "After --: arguments of tinydiff, the workload");
     options.flag("--json", json_, "Print the report as JSON; the workload prints to stderr");
+    shown_.add_options(options);
     options.footer(
         std::string("Runs tinydiff, a small diffusion pipeline on the CPU, under a new run\n"
                     "directory in $GENSCOPE_OUT (default ./genscope-runs), and shows what was\n"
@@ -61,7 +41,9 @@ class Demo final : public Command {
   Result<int> run(const Globals& globals) override {
     const Result<std::string> program = find_program("tinydiff");
     if (!program) return program.error();
-    const Result<std::string> directory = make_run_directory();
+    RunRequest request;
+    request.name = "demo";
+    const Result<std::string> directory = create_run_folder(request);
     if (!directory) return directory.error();
 
     // As a user would: under `genscope run`. The picture goes beside the trace, unless the
@@ -107,11 +89,7 @@ class Demo final : public Command {
     if (json_) {
       report_json(whole->run, whole->analysis, whole->advice, sink);
     } else {
-      report_text(whole->run, whole->analysis, whole->advice,
-                  {.width = base::output_width(), .color = base::use_color(globals.color)}, sink);
-      sink(fmt::format("\nRecorded in {}\nTo see it again: genscope report {}\n", directory,
-                       directory));
-      if (written) sink(fmt::format("In a browser: {}\n", page));
+      show_text(*whole, directory, written.ok() ? page : "", globals, sink);
     }
     if (child_code != 0) {
       std::fprintf(stderr, "genscope: tinydiff exited with code %d\n", child_code);
@@ -120,7 +98,28 @@ class Demo final : public Command {
     return whole->analysis.recorder.spans > 0 ? kFine : kNothingMeasured;
   }
 
+  void show_text(const WholeRun& whole, const std::string& directory, const std::string& page,
+                 const Globals& globals, const Sink& sink) const {
+    const int width = shown_.width();
+    const bool color = base::use_color(globals.color);
+    if (!shown_.full) {
+      report_screen(whole.run, whole.analysis, whole.advice,
+                    {.width = width,
+                     .color = color,
+                     .unicode = base::output_is_utf8(),
+                     .run = word_for_new_run(directory),
+                     .page = page},
+                    sink);
+      return;
+    }
+    report_text(whole.run, whole.analysis, whole.advice, {.width = width, .color = color}, sink);
+    sink(fmt::format("\nRecorded in {}\nTo see it again: genscope report {}\n", directory,
+                     directory));
+    if (!page.empty()) sink(fmt::format("In a browser: {}\n", page));
+  }
+
   std::vector<std::string> arguments_;
+  Shown shown_;
   bool json_ = false;
 };
 

@@ -13,6 +13,8 @@
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "watch/probe_child.h"
+#include "watch/python.h"
+#include "watch/python_trouble.h"
 
 namespace genscope::cli {
 namespace {
@@ -73,6 +75,7 @@ class Doctor final : public Command {
     std::this_thread::sleep_for(kExamined);
     doctor::Findings findings;
     findings.snapshot = sampler.snapshot();
+    findings.python = watch::try_python("python3", watch::find_injection());
     findings.probes = with_summaries(watch::named_reports(sampler, names));
     return findings;
   }

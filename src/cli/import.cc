@@ -2,10 +2,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 
+#include <genscope/compat/inferix.h>
 #include <genscope/store.h>
 
 #include "cli/command.h"
@@ -81,12 +84,16 @@ void describe(const std::string& file, const Imported& imported) {
 class Import final : public Command {
  public:
   const char* name() const override { return "import"; }
-  const char* summary() const override { return "Make a run of Chrome, PyTorch or Inferix files"; }
+  const char* summary() const override {
+    return "Make a run of a trace or profile of another tool";
+  }
 
   void add_options(Options& options) override {
     options
         .add("FILE", files_, "",
-             "Traces (JSON or gzip of it) or Inferix reports; each is one process or rank")
+             "Traces (Chrome, PyTorch, JAX: JSON or gzip of it), profiles (cProfile, speedscope), "
+             "memory snapshots of PyTorch, nsys' SQLite, Inferix reports; each is one process or "
+             "rank")
         .required();
     options.add("-o,--out", out_, "DIR",
                 "Folder for the new run directory (default $GENSCOPE_OUT, else ./genscope-runs)");
@@ -98,20 +105,21 @@ class Import final : public Command {
     options.add("--max-ratio", max_ratio_, "N", "Refuse gzip that inflates to more times its size")
         .positive()
         .show_default();
-    options.add("--max-events", max_events_, "N", "Stop a file after so many events")
+    options.add("--max-events", max_events_, "N", "Stop reading a file after this many events")
         .positive()
         .show_default();
     options.footer(
         std::string(
             "Prints the path of the run. Operators, kernels, streams, annotations and\n"
             "memory events become tracks, spans and counters; docs/import.md is the table.\n"
-            "Of an Inferix report the session, samples and events are kept; its stages are\n"
+            "From an Inferix report the session, samples and events are kept; its stages are\n"
             "totals and become events.\n"
             "What is malformed is skipped, counted and told; a file that was cut off gives\n"
             "what it holds.\n\n"
             "Examples:\n"
             "  genscope import trace.json\n"
             "  genscope import --name ddp rank*.pt.trace.json.gz\n"
+            "  python -m cProfile -o gen.prof gen.py && genscope import gen.prof\n"
             "  genscope report $(genscope --quiet import trace.json.gz)\n\n") +
         kExitCodesHelp);
   }
@@ -131,7 +139,9 @@ class Import final : public Command {
       if (files_.size() > 1) fail(one.error());
     }
     if (run.empty()) return files_.size() > 1 ? all_failed() : first_error;
-    if (const Status done = finish_run(run, 0); !done) return done.error();
+    CommandUse use;
+    if (begin_ns_ < end_ns_) use.wall_ns = end_ns_ - begin_ns_;
+    if (const Status done = finish_run(run, 0, use); !done) return done.error();
     std::printf("%s\n", run.c_str());
     if (failed > 0) {
       return Error{first_error.code, fmt::format("{} of {} files could not be imported; the run "
@@ -172,6 +182,8 @@ class Import final : public Command {
       run = std::move(*made);
     }
     const Trace& t = imported->trace;
+    begin_ns_ = std::min(begin_ns_, t.begin_ns);
+    end_ns_ = std::max(end_ns_, t.end_ns);
     // Numbered, so that they are read in the order of the command line.
     const std::string path = fmt::format("{}/trace-{:05}-{}.gst", run, i, t.process.pid);
     if (const Status written = write_trace(t, path); !written) return written.error();
@@ -191,6 +203,9 @@ class Import final : public Command {
 
   std::vector<std::string> files_;
   std::string out_, run_dir_, name_;
+  // Over all files; each has a clock of its own, so it is exact of one.
+  std::int64_t begin_ns_ = std::numeric_limits<std::int64_t>::max();
+  std::int64_t end_ns_ = std::numeric_limits<std::int64_t>::min();
   std::uint64_t max_gib_ = ImportOptions{}.max_bytes >> 30;
   std::uint64_t max_ratio_ = ImportOptions{}.max_ratio;
   std::uint64_t max_events_ = ImportOptions{}.max_events;

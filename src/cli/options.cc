@@ -1,6 +1,7 @@
 #include "cli/options.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdint>
 #include <optional>
 
@@ -22,7 +23,13 @@ Option& Option::range(double lowest, double highest) {
 }
 
 Option& Option::positive() {
-  option_->check(CLI::PositiveNumber.description(""));
+  const auto above_0 = [](const std::string& text) -> std::string {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool fine = error == std::errc() && end == text.data() + text.size() && value > 0;
+    return fine ? "" : text + ": give a number above 0";
+  };
+  option_->check(CLI::Validator(above_0, ""));
   return *this;
 }
 
@@ -81,7 +88,5 @@ Option Options::flag(const std::string& names, bool& value, const std::string& h
 }
 
 void Options::footer(const std::string& text) { app_.footer(text); }
-
-void Options::hide() { app_.group(""); }
 
 }  // namespace genscope::cli

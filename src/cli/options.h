@@ -45,8 +45,6 @@ class Options {
   Option flag(const std::string& names, bool& value, const std::string& help = "");
   // Below the options: explanation, examples, exit codes.
   void footer(const std::string& text);
-  // Not in the list of commands.
-  void hide();
 
  private:
   CLI::App& app_;

@@ -57,18 +57,20 @@ class Predict final : public Command {
     options.add("MODEL", model_, "", "File, folder or known name; `list` shows the known names");
     add_workload(options);
     add_device(options);
-    options.add("--measured-ms", measured_ms_, "MS", "A measured step: says its MFU").positive();
-    options.flag("--explain", explain_, "Where every figure is from and what is left out");
+    options.add("--measured-ms", measured_ms_, "MS", "Time of a measured step: also say its MFU")
+        .positive();
+    options.flag("--explain", explain_, "Say where every figure comes from and what is left out");
     options.flag("--models", models_, "Same as `predict list`");
     options.flag("--json", json_, "Print one JSON document");
     options.footer(
-        std::string("Sums the matrix products of the model: FLOPs, the floor of the step time,\n"
-                    "memory and energy. Nothing runs but, with --gpu cpu, a short measurement.\n\n"
-                    "Examples:\n"
-                    "  genscope predict flux-dev --gpu 'RTX 4090'\n"
-                    "  genscope predict wan-14b --gpu h100 --size 832x480 --measured-ms 6100\n"
-                    "  genscope predict models/FLUX.1-dev --gpu 4090 --offload model --explain\n"
-                    "  genscope predict --gpu list\n\n") +
+        std::string(
+            "Sums the matrix products of the model: FLOPs, the floor of the step time,\n"
+            "memory and energy. It runs nothing, except a short measurement with --gpu cpu.\n\n"
+            "Examples:\n"
+            "  genscope predict flux-dev --gpu 'RTX 4090'\n"
+            "  genscope predict wan-14b --gpu h100 --size 832x480 --measured-ms 6100\n"
+            "  genscope predict models/FLUX.1-dev --gpu 4090 --offload model --explain\n"
+            "  genscope predict --gpu list\n\n") +
         kExitCodesHelp);
   }
 
@@ -99,14 +101,26 @@ class Predict final : public Command {
  private:
   void add_workload(Options& options) {
     options.add("--size", size_, "WxH", "Pixels; default: what the model was made for");
-    options.add("--frames", frames_, "N", "Of a clip; default: what the model was made for");
-    options.add("--steps", steps_, "N", "Default: what its authors recommend").positive();
+    options.add("--frames", frames_, "N", "Frames of a clip; default: what the model was made for")
+        .positive();
+    options.add("--steps", steps_, "N", "Steps; default: what the authors recommend").positive();
     options.add("--batch", batch_, "N", "Images or clips at once").positive().show_default();
-    options.add("--text-tokens", text_tokens_, "N", "Default: what its pipeline pads to");
-    options.add("--guidance-passes", passes_, "N", "Forwards a step; default: its pipeline's");
-    options.add("--dtype", dtype_, "TYPE", "Of the weights; default: as stored, or bf16");
+    options.add("--text-tokens", text_tokens_, "N",
+                "Text tokens; default: what the pipeline pads to");
+    options
+        .add("--guidance-passes", passes_, "N", "Forward passes per step; default: the pipeline's")
+        .positive();
+    options.add("--dtype", dtype_, "TYPE", "Type of the weights; default: as stored, or bf16");
     options.add("--offload", offload_, "KIND", "none, model, group or sequential")
         .one_of({"none", "model", "group", "sequential"})
+        .show_default();
+    options
+        .add("--arithmetic", arithmetic_, "TYPE",
+             "Type of the products: bf16, f16, fp8, int8, w4a4; default: what the weights allow")
+        .one_of({"bf16", "f16", "fp8", "int8", "w4a4"});
+    options
+        .add("--gpus", devices_, "N", "GPUs that share a step: guidance passes first, then tokens")
+        .positive()
         .show_default();
   }
 
@@ -141,6 +155,11 @@ class Predict final : public Command {
     for (const Offload kind : {Offload::model, Offload::group, Offload::sequential}) {
       if (offload_ == genscope::name(kind)) workload.offload = kind;
     }
+    for (const Arithmetic kind :
+         {Arithmetic::bf16, Arithmetic::f16, Arithmetic::fp8, Arithmetic::int8, Arithmetic::w4a4}) {
+      if (arithmetic_ == genscope::name(kind)) workload.arithmetic = kind;
+    }
+    workload.devices = devices_;
     return workload;
   }
 
@@ -171,6 +190,8 @@ class Predict final : public Command {
       hardware.bf16_tflops = *tflops_;
       hardware.fp8_tflops.reset();
       hardware.fp16_tflops.reset();
+      hardware.int8_tops.reset();
+      hardware.four_bit_tflops.reset();
       told.emplace_back("--gpu-tflops");
     }
     if (bandwidth_) {
@@ -212,7 +233,8 @@ class Predict final : public Command {
 
   std::string model_, size_, dtype_, gpu_;
   std::string offload_ = "none";
-  std::uint64_t batch_ = 1;
+  std::string arithmetic_;
+  std::uint64_t batch_ = 1, devices_ = 1;
   std::optional<std::uint64_t> frames_, steps_, text_tokens_, passes_;
   std::optional<double> tflops_, bandwidth_, memory_, measured_ms_;
   bool explain_ = false;

@@ -18,9 +18,9 @@ class ProbeChild final : public Command {
  public:
   const char* name() const override { return "probe-child"; }
   const char* summary() const override { return "Serve probes to another genscope"; }
+  bool hidden() const override { return true; }
 
   void add_options(Options& options) override {
-    options.hide();
     options.add("--probes", probes_, "LIST", "Names, separated by commas").required().split_at(',');
     options.add("--pid", pid_, "PID",
                 "Root of the watched tree; 0: the process that started this one");

@@ -1,6 +1,7 @@
 // genscope report
 
 #include <genscope/analyze.h>
+#include <genscope/compat/text_styles.h>
 #include <genscope/report.h>
 #include <genscope/store.h>
 
@@ -8,6 +9,8 @@
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
+#include "cli/run_word.h"
+#include "cli/shown.h"
 
 namespace genscope::cli {
 namespace {
@@ -20,7 +23,7 @@ class Report final : public Command {
   }
 
   void add_options(Options& options) override {
-    options.add("RUN", run_, "", "Run directory, or one trace file").required();
+    options.add("RUN", run_, "", kRunHelp);
     options
         .add("-f,--format", format_, "FORMAT",
              "text, html, json, csv or md; default: by the name of PATH, else text")
@@ -41,6 +44,7 @@ class Report final : public Command {
         .excludes(spans);
     options.add("--points", points_, "N", "With --samples: at most N of one series, peaks kept")
         .positive();
+    shown_.add_options(options);
     options.footer(std::string("Examples:\n"
                                "  genscope report genscope-runs/20260101-120000-demo-4242\n"
                                "  genscope report RUN -o report.html\n"
@@ -59,7 +63,9 @@ class Report final : public Command {
     if (format_ != "text" && style_ != "standard") {
       return Error{ErrorCode::invalid_argument, "--style is of --format text, not of " + format_};
     }
-    const Result<genscope::Run> run = read_run(run_);
+    const Result<std::string> path = run_path(run_);
+    if (!path) return path.error();
+    const Result<genscope::Run> run = read_run(*path);
     if (!run) return run.error();
     const Analysis analysis = analyze(*run);
     Result<Output> output = Output::open(output_);
@@ -102,9 +108,15 @@ class Report final : public Command {
     } else {
       const bool color =
           globals.color == "auto" && !output.is_stdout() ? false : base::use_color(globals.color);
-      report_text(run, analysis, advice,
-                  {.width = base::output_width(), .color = color, .style = *text_style(style_)},
-                  sink);
+      const int width = shown_.width();
+      if (style_ == "standard" && !shown_.full) {
+        report_screen(
+            run, analysis, advice,
+            {.width = width, .color = color, .unicode = base::output_is_utf8(), .run = run_}, sink);
+      } else {
+        report_text(run, analysis, advice, *text_style(style_), {.width = width, .color = color},
+                    sink);
+      }
     }
   }
 
@@ -112,6 +124,7 @@ class Report final : public Command {
   std::string format_;  // empty: by the name of the output
   std::string output_ = "-";
   std::string style_ = "standard";
+  Shown shown_;
   bool json_ = false;
   bool spans_ = false;
   bool samples_ = false;

@@ -19,6 +19,7 @@
 #include "cli/exit_code.h"
 #include "cli/live_server.h"
 #include "cli/output.h"
+#include "cli/shown.h"
 #include "cli/whole.h"
 #include "watch/environment.h"
 #include "watch/figures.h"
@@ -26,6 +27,7 @@
 #include "watch/logs/record_sink.h"
 #include "watch/logs/relay.h"
 #include "watch/python.h"
+#include "watch/python_trouble.h"
 #include "watch/settings.h"
 #include "watch/unless_it_fails.h"
 #include "watch/watcher.h"
@@ -41,10 +43,10 @@ constexpr const char* kExitHelp =
     "  127  there is no such command\n";
 
 // A directory that is this run's and nobody else's, or why there is none.
-struct Place {
+struct RunFolder {
   std::string path;  // absolute; empty: nothing is recorded
   bool is_new = false;
-  std::string trouble;
+  std::string problem;
 };
 
 // The trace of this process: what the probes read.
@@ -91,6 +93,7 @@ class RunCommand final : public Command {
     return "Watch a command: its processes, its GPUs, its stages";
   }
   bool wants_tail() const override { return true; }
+  bool takes_command() const override { return true; }
   void set_tail(std::vector<std::string> words) override { command_ = std::move(words); }
 
   void add_options(Options& options) override {
@@ -134,24 +137,27 @@ class RunCommand final : public Command {
         .needs(serve);
     options.flag("--linger", linger_, "With --serve: go on after the command's end, until Ctrl-C")
         .needs(serve);
+    shown_.add_options(options);
     options.footer(
-        std::string("`genscope run [OPTIONS] -- CMD [ARG...]` runs CMD as it would run alone:\n"
-                    "same stdin, stdout and stderr, same process group, same exit code. The\n"
-                    "summary goes to stderr, the samples and what CMD itself records into a\n"
-                    "new run directory. See docs/run.md.\n\n"
-                    "Examples:\n"
-                    "  genscope run -- python generate.py --steps 20\n"
-                    "  genscope run --live never --json report.json -- ./pipeline > images.txt\n"
-                    "  genscope run --no-gpu --interval 50 -- make -j8\n"
-                    "  genscope run --serve -- ./pipeline\n"
-                    "  genscope run --logs sdcpp -- sd -m model.gguf -p \"a cat\"\n\n") +
+        std::string(
+            "`genscope run [OPTIONS] CMD [ARG...]` runs CMD as it would run alone:\n"
+            "same stdin, stdout and stderr, same process group, same exit code. The\n"
+            "summary goes to stderr, the samples and what CMD itself records into a\n"
+            "new run directory. What follows CMD is CMD's. If CMD begins with a dash, put --\n"
+            "before it. See docs/run.md.\n\n"
+            "Examples:\n"
+            "  genscope run -- python generate.py --steps 20\n"
+            "  genscope run --live never --json report.json -- ./pipeline > images.txt\n"
+            "  genscope run --no-gpu --interval 50 -- make -j8\n"
+            "  genscope run --serve -- ./pipeline\n"
+            "  genscope run --logs sdcpp -- sd -m model.gguf -p \"a cat\"\n\n") +
         kExitHelp);
   }
 
   Result<int> run(const Globals& globals) override {
     if (command_.empty()) {
       return Error{ErrorCode::invalid_argument,
-                   "nothing to run: genscope run [OPTIONS] -- CMD [ARG...]\n"
+                   "nothing to run: genscope run [OPTIONS] CMD [ARG...]\n"
                    "See `genscope run --help`."};
     }
     if (const Status fine = watch::check_instrument(instrument_); !fine) return fine.error();
@@ -162,14 +168,14 @@ class RunCommand final : public Command {
     watch::CannotStart why;
     const std::string file = watch::find_command(command_[0], std::getenv("PATH"), why);
     if (file.empty()) return cannot_start(why);
-    Result<Place> place = settings_.enabled ? make_place() : Place{};
+    Result<RunFolder> place = settings_.enabled ? make_place() : RunFolder{};
     if (!place) return place.error();
     return watch_it(file, *place, globals);
   }
 
  private:
   // Whatever fails on our side, the command runs, and its exit code is ours.
-  int watch_it(const std::string& file, Place& place, const Globals& globals) {
+  int watch_it(const std::string& file, RunFolder& place, const Globals& globals) {
     watch::CannotStart why;
     std::optional<watch::Ending> ending;
     try {
@@ -191,7 +197,7 @@ class RunCommand final : public Command {
     return cannot_start(why);
   }
 
-  std::optional<watch::Ending> watch_and_tell(watch::WatchOptions options, Place& place,
+  std::optional<watch::Ending> watch_and_tell(watch::WatchOptions options, RunFolder& place,
                                               const Globals& globals, watch::CannotStart& why) {
     const std::unique_ptr<watch::LogRelay> relay = open_relay(place);
     options.logs = relay.get();
@@ -202,15 +208,18 @@ class RunCommand final : public Command {
     watch::Telemetry telemetry(settings_.telemetry, trace.sink());
     const std::optional<watch::Ending> ending = watcher->watch(telemetry, why);
     if (relay && ending) watch::unless_it_fails([&] { tell_logs(*relay); });
-    std::string trouble;
-    watch::unless_it_fails([&] { trouble = trace.close(); });
+    if (ending) watch::unless_it_fails([&] { look_at_python(place); });
+    std::string problem;
+    watch::unless_it_fails([&] { problem = trace.close(); });
     if (!ending) return ending;
     const bool told = watch::unless_it_fails([&] {
-      if (place.trouble.empty()) place.trouble = trouble;
+      if (place.problem.empty()) place.problem = problem;
       finish(place, *ending);
       watcher.reset();  // the run is written: Ctrl-C may end the rest
-      if (settings_.summary) show(place, *ending, telemetry, globals);
+      std::string ignored;
+      if (settings_.summary && !place.path.empty()) whole(place, ignored);
       complain(place);
+      if (settings_.summary) show(place, *ending, telemetry, globals);
       write_files(place);
     });
     if (!told) say("the run is recorded, but there is not enough memory to show all of it");
@@ -227,14 +236,14 @@ class RunCommand final : public Command {
     return settings_.keep_args ? command_ : base::mask_secrets(command_);
   }
 
-  std::vector<std::pair<std::string, std::string>> added_environment(const Place& place) const {
+  std::vector<std::pair<std::string, std::string>> added_environment(const RunFolder& place) const {
     if (place.path.empty()) return {};
     auto added = watch::instrument_environment(instrument_, watch::find_injection());
     if (settings_.keep_args) added.emplace_back("GENSCOPE_KEEP_ARGS", "1");
     return added;
   }
 
-  std::unique_ptr<watch::LogRelay> open_relay(const Place& place) {
+  std::unique_ptr<watch::LogRelay> open_relay(const RunFolder& place) {
     using watch::LogFormat;
     if (logs_.empty() || place.path.empty()) return nullptr;
     const LogFormat format = logs_ == "tqdm"      ? LogFormat::tqdm
@@ -247,6 +256,17 @@ class RunCommand final : public Command {
     return relay;
   }
 
+  // Into the trace and the summary: why a Python program has no hooks.
+  void look_at_python(const RunFolder& place) {
+    if (place.path.empty() || (instrument_.size() == 1 && instrument_[0] == "none")) return;
+    python_ = watch::take_python_notes(place.path);
+    if (!python_) python_ = watch::python_trouble(command_, watch::find_injection());
+    if (!python_) return;
+    const std::string reason = python_->reason + "; " + python_->remedy;
+    event("instrument",
+          {{"target", "python"}, {"status", "failed"}, {"reason", std::string_view(reason)}});
+  }
+
   // Into the trace: what was read of the log, for who wonders why there is nothing.
   void tell_logs(const watch::LogRelay& relay) const {
     event("logs", {{"format", std::string_view(logs_)},
@@ -254,7 +274,7 @@ class RunCommand final : public Command {
                    {"skipped_bytes", relay.skipped_bytes()}});
   }
 
-  void start_server(const Place& place) {
+  void start_server(const RunFolder& place) {
     if (!serve_) return;
     if (place.path.empty()) return say("there is no live page: nothing is recorded");
     Result<LiveServer> server = LiveServer::start(place.path, static_cast<std::uint16_t>(port_));
@@ -265,8 +285,8 @@ class RunCommand final : public Command {
 
   // Only a mistake of the user's is an error: a disk that is full must not keep the command from
   // running.
-  Result<Place> make_place() const {
-    Place place;
+  Result<RunFolder> make_place() const {
+    RunFolder place;
     std::error_code failed;
     place.is_new = run_dir_.empty() || !std::filesystem::exists(run_dir_, failed);
     const Result<std::string> path = create_run({.out = settings_.out,
@@ -279,12 +299,12 @@ class RunCommand final : public Command {
     } else if (path.error().code == ErrorCode::invalid_argument) {
       return path.error();
     } else {
-      place.trouble = path.error().message;
+      place.problem = path.error().message;
     }
     return place;
   }
 
-  static void remove(const Place& place) {
+  static void remove(const RunFolder& place) {
     std::error_code ignored;
     if (place.is_new && !place.path.empty()) std::filesystem::remove_all(place.path, ignored);
   }
@@ -301,18 +321,18 @@ class RunCommand final : public Command {
   }
 
   // From here on the command has ended, and its exit code stands whatever happens.
-  static void finish(Place& place, const watch::Ending& ending) {
+  static void finish(RunFolder& place, const watch::Ending& ending) {
     if (place.path.empty()) return;
     const Status finished =
         finish_run(place.path, ending.exit_code,
                    {ending.max_rss_bytes(), ending.cpu_ns(), ending.cpu_wait_ns});
-    if (!finished && place.trouble.empty()) place.trouble = finished.error().message;
+    if (!finished && place.problem.empty()) place.problem = finished.error().message;
   }
 
-  void complain(const Place& place) const {
-    if (!place.trouble.empty()) {
+  void complain(const RunFolder& place) const {
+    if (!place.problem.empty()) {
       say(fmt::format("this run is not {}recorded: {}", place.path.empty() ? "" : "fully ",
-                      place.trouble));
+                      place.problem));
     }
     if (!whole_) return;
     for (const std::string& note : whole_->run.notes) {
@@ -320,28 +340,65 @@ class RunCommand final : public Command {
     }
   }
 
-  void show(const Place& place, const watch::Ending& ending, const watch::Telemetry& telemetry,
+  void show(const RunFolder& place, const watch::Ending& ending, const watch::Telemetry& telemetry,
             const Globals& globals) {
+    std::string ignored;
+    const WholeRun* const recorded = place.path.empty() ? nullptr : whole(place, ignored);
+    if (recorded != nullptr && !shown_.full) return show_screen(*recorded, place, ending, globals);
     watch::Look look;
-    look.width = static_cast<std::size_t>(base::output_width(STDERR_FILENO));
+    look.width = static_cast<std::size_t>(shown_.width(STDERR_FILENO));
     look.color = base::use_color(globals.color, STDERR_FILENO);
     const std::string no_gpu =
         telemetry.gpus_wanted() ? watch::no_gpu_reason(telemetry.reports()) : "";
     // The command may have left the cursor in the middle of a line.
-    std::string text = "\n" + watch::summary_text(watch::figures_of(telemetry.totals(), ending),
-                                                  watch::joined(shown_command()), no_gpu, look);
-    const double cpu_seconds = static_cast<double>(telemetry.stats().cpu_ns) / 1e9;
-    if (ending.wall_seconds > 0) {
-      text += fmt::format("  probes    {} of CPU, {} of a core\n", watch::seconds_text(cpu_seconds),
-                          watch::percent_text(cpu_seconds / ending.wall_seconds));
-    }
+    std::string text =
+        "\n" + watch::summary_text(recorded != nullptr ? &recorded->analysis : nullptr, ending,
+                                   watch::joined(shown_command()), no_gpu, look);
     if (!place.path.empty()) {
-      std::string ignored;
-      if (const WholeRun* const recorded = whole(place, ignored)) text += stages(*recorded, look);
+      std::string table;
+      if (recorded != nullptr) table = stages(*recorded, look);
+      if (table.empty()) {
+        for (const std::string& note : python_notes(10)) text += "  " + note + "\n";
+      }
+      text += table;
       const std::string path = watch::clean(place.path);
       text += fmt::format("\nRecorded in {}\nTo see it again: genscope report {}\n", path, path);
       if (settings_.html_in_run) text += fmt::format("In a browser: {}/report.html\n", path);
     }
+    std::fputs(text.c_str(), stderr);
+    std::fflush(stderr);
+  }
+
+  // Why nothing of a Python program is marked, and what to do.
+  std::vector<std::string> python_notes(std::size_t column) const {
+    const auto labelled = [&](const char* label, const std::string& text) {
+      return fmt::format("{:<{}}{}", label, column, text);
+    };
+    if (python_) {
+      return {labelled("Python", fmt::format("no hooks: {}; {}", watch::clean(python_->reason),
+                                             watch::clean(python_->remedy)))};
+    }
+    if (instrument_ == std::vector<std::string>{"none"} || !watch::is_python_program(command_)) {
+      return {};
+    }
+    return {labelled("Python", "the hooks saw nothing that they know; to mark a loop of your own:"),
+            labelled("", "for i in genscope.steps(range(n)): ...   (docs/python.md)")};
+  }
+
+  void show_screen(const WholeRun& whole, const RunFolder& place, const watch::Ending& ending,
+                   const Globals& globals) const {
+    ScreenOptions options;
+    options.width = shown_.width(STDERR_FILENO);
+    options.color = base::use_color(globals.color, STDERR_FILENO);
+    options.unicode = base::output_is_utf8();
+    options.run = watch::clean(word_for_new_run(place.path));
+    if (settings_.html_in_run) options.page = place.path + "/report.html";
+    if (whole.analysis.stage_tree.nodes.empty()) options.notes = python_notes(8);
+    const std::string left = watch::left_text(ending);
+    if (!left.empty()) options.notes.push_back(left);
+    std::string text = "\n";  // the command may have left the cursor in the middle of a line
+    report_screen(whole.run, whole.analysis, whole.advice, options,
+                  [&](std::string_view piece) { text += piece; });
     std::fputs(text.c_str(), stderr);
     std::fflush(stderr);
   }
@@ -363,7 +420,7 @@ class RunCommand final : public Command {
   }
 
   // What the settings ask for beside the trace.
-  void write_files(const Place& place) {
+  void write_files(const RunFolder& place) {
     const bool in_run = !place.path.empty();
     if (!json_.empty() && !in_run) say("no report was written: there is no run to report");
     if (!in_run) return;
@@ -385,7 +442,7 @@ class RunCommand final : public Command {
   }
 
   // The run as it was recorded, read once; null with the reason if it cannot be read.
-  const WholeRun* whole(const Place& place, std::string& why) {
+  const WholeRun* whole(const RunFolder& place, std::string& why) {
     if (!whole_ && unreadable_.empty()) {
       try {
         Result<WholeRun> read = read_whole(place.path);
@@ -402,7 +459,7 @@ class RunCommand final : public Command {
     return whole_ ? &*whole_ : nullptr;
   }
 
-  void write_file(const Place& place, const std::string& path,
+  void write_file(const RunFolder& place, const std::string& path,
                   const std::function<void(const Sink&)>& write) {
     std::string why;
     if (whole(place, why) == nullptr) return say_once(why);
@@ -421,10 +478,12 @@ class RunCommand final : public Command {
 
   std::vector<std::string> command_, instrument_;
   watch::RunFlags flags_;
+  Shown shown_;
   watch::RunSettings settings_;
   std::optional<WholeRun> whole_;
   std::string run_dir_, name_, json_, logs_;
   std::string unreadable_, said_;
+  std::optional<watch::PythonTrouble> python_;
   watch::LogRecorder log_spans_;
   std::optional<LiveServer> server_;
   int port_ = 0;

@@ -32,28 +32,25 @@ class Serve final : public Command {
         .add("--address", options_.address, "IP",
              "Listen there; anything but loopback lets others see the runs")
         .show_default();
-    options.add("--port", port_, "N", "Port; 0 takes any that is free")
-        .range(0, 65535)
-        .show_default();
+    options.add("--port", port_, "N", "Port; 0 takes any free one").range(0, 65535).show_default();
     const Option token =
         options.add("--token", options_.token, "TEXT",
-                    "That the address must hold; default: $GENSCOPE_TOKEN, else random");
-    Option file =
-        options.add("--token-file", token_file_, "FILE", "The token is in there, not in `ps`");
+                    "Token that a request needs; default: $GENSCOPE_TOKEN, else random");
+    Option file = options.add("--token-file", token_file_, "FILE",
+                              "Read the token from this file; `ps` does not show it");
     Option none =
-        options.flag("--no-token", no_token_, "Everyone who can reach the address may look");
+        options.flag("--no-token", no_token_, "Let everyone look who can reach the address");
     file.excludes(token);
     none.excludes(token).excludes(file);
-    options.add("--allow-host", hosts_, "NAMES",
-                "Other names by which it is asked, with commas between");
+    options.add("--allow-host", hosts_, "NAMES", "More names of the server, separated by commas");
     options.footer(
-        std::string("Prints the address to open. What is shown is read from the run directories;\n"
-                    "the programs that record are not touched. /metrics is for Prometheus, the\n"
-                    "rest of the interface is described in docs/openapi.json. Ctrl-C or TERM ends\n"
-                    "it, after what is being answered.\n\n"
-                    "Examples:\n"
-                    "  genscope serve\n"
-                    "  genscope serve genscope-runs/20260101-120000-demo-4242 --port 8080\n\n") +
+        std::string(
+            "Prints the address to open. It only reads the run directories, and never touches\n"
+            "the programs that record. /metrics is for Prometheus; docs/openapi.json\n"
+            "describes the rest. Ctrl-C or TERM ends it after its last answers.\n\n"
+            "Examples:\n"
+            "  genscope serve\n"
+            "  genscope serve genscope-runs/20260101-120000-demo-4242 --port 8080\n\n") +
         kExitCodesHelp);
   }
 

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
+#include "cli/run_word.h"
 #include "cli/top/json.h"
 #include "cli/top/screen.h"
 #include "cli/top/view.h"
@@ -40,7 +41,8 @@ class Top final : public Command {
 
   void add_options(Options& options) override {
     const Option run =
-        options.add("RUN", options_.run, "", "Run directory: its stages and processes");
+        options.add("RUN", options_.run, "",
+                    "A run's stages and processes: last, a name or the start of one, a directory");
     options.add("--pid", options_.pid, "PID", "Show this process and its descendants")
         .positive()
         .excludes(run);
@@ -52,8 +54,10 @@ class Top final : public Command {
                  "Print JSON Lines, one object per update; with --once one object");
     options.footer(
         std::string(
-            "Without RUN and --pid the processes of this terminal's session are shown, and\n"
-            "those that GPUs list. Nothing that is watched is disturbed. q or Ctrl-C quits.\n\n"
+            "Without RUN and --pid the processes of this terminal's session are shown, those\n"
+            "that GPUs list, and the busiest of the machine. Nothing that is watched is\n"
+            "disturbed. Keys: q or Ctrl-C quits; c, m and g sort the processes by CPU, memory\n"
+            "and GPU memory.\n\n"
             "Examples:\n"
             "  genscope top\n"
             "  genscope top genscope-runs/20260101-120000-demo-4242\n"
@@ -64,6 +68,11 @@ class Top final : public Command {
   Result<int> run(const Globals& globals) override {
     if (!std::isfinite(options_.interval_seconds)) {
       return Error{ErrorCode::invalid_argument, "--interval: give a number of seconds"};
+    }
+    if (!options_.run.empty()) {
+      Result<std::string> path = run_path(options_.run);
+      if (!path) return path.error();
+      options_.run = std::move(*path);
     }
     if (options_.once) return once(globals);
     return json_ ? stream() : full_screen(globals);
@@ -118,10 +127,12 @@ class Top final : public Command {
     Result<std::unique_ptr<top::Screen>> screen = top::Screen::open();
     if (!screen) return screen.error();
     if (const Status started = watcher.start(); !started) return started.error();
+    top::ProcessOrder order = top::ProcessOrder::cpu;
     for (;;) {
-      const top::Frame frame = watcher.frame();
+      top::Frame frame = watcher.frame();
       const auto shown_at = Clock::now();
       for (bool tick = false; !tick;) {
+        top::sort_processes(frame.processes, order);
         (*screen)->draw(
             top::frame_lines(frame, look(globals, (*screen)->columns()), (*screen)->rows(), true));
         const std::chrono::duration<double> passed = Clock::now() - shown_at;
@@ -132,6 +143,9 @@ class Top final : public Command {
             break;
           case top::Input::key:
             if (event.key == 'q' || event.key == 'Q') return kFine;
+            if (event.key == 'c') order = top::ProcessOrder::cpu;
+            if (event.key == 'm') order = top::ProcessOrder::memory;
+            if (event.key == 'g') order = top::ProcessOrder::gpu_memory;
             break;
           case top::Input::interrupt:
             return kInterrupted;

@@ -10,10 +10,7 @@ namespace genscope::cli {
 Result<WholeRun> read_whole(const std::string& path) {
   Result<Run> run = read_run(path);
   if (!run) return run.error();
-  WholeRun whole{std::move(*run), {}, {}};
-  whole.analysis = analyze(whole.run);
-  whole.advice = advise(facts_of(whole.analysis));
-  return whole;
+  return whole_of(std::move(*run));
 }
 
 Status write_html(const WholeRun& whole, const std::string& path) {

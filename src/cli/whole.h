@@ -10,12 +10,6 @@
 
 namespace genscope::cli {
 
-struct WholeRun {
-  Run run;
-  Analysis analysis;
-  Advice advice;
-};
-
 Result<WholeRun> read_whole(const std::string& path);
 
 // Writes the HTML report of a run into `path`, whole or not at all.

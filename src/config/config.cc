@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "config/fields.h"
+#include "config/gpu_probes.h"
 #include "config/yaml.h"
 
 namespace genscope {
@@ -112,7 +113,7 @@ std::vector<std::string> probes(const Config& config) {
   if (config.monitor_cpu_usage) names.push_back("rapl");
   if (config.monitor_gpu_memory || config.monitor_gpu_utilization ||
       config.monitor_gpu_temperature || config.monitor_gpu_power) {
-    for (const char* gpu : {"nvml", "amdgpu", "intel"}) names.emplace_back(gpu);
+    names.insert(names.end(), config::kGpuProbes.begin(), config::kGpuProbes.end());
   }
   return names;
 }

@@ -17,4 +17,8 @@ std::unique_ptr<Probe> make_nvml_probe(const ProbeOptions& options, base::Files&
 std::unique_ptr<Probe> make_amdgpu_probe(const ProbeOptions& options, base::Files& files);
 std::unique_ptr<Probe> make_intel_probe(const ProbeOptions& options, base::Files& files);
 
+// Whether sysfs lists a card of that vendor. Wakes none.
+bool has_amd_card(const ProbeOptions& options, base::Files& files);
+bool has_intel_card(const ProbeOptions& options, base::Files& files);
+
 }  // namespace genscope::probe

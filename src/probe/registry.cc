@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/suggest.h"
+#include "config/gpu_probes.h"
 #include "genscope/probe.h"
 #include "probe/builtin.h"
 
@@ -10,13 +12,14 @@ namespace {
 using Factory = std::unique_ptr<Probe> (*)(const ProbeOptions&, base::Files&);
 
 constexpr ProbeInfo kProbes[] = {
-    {"process", "CPU time, memory, threads, faults and I/O of a process and its children", false},
-    {"system", "CPUs, memory, pressure, disks and network of this machine", false},
-    {"cgroup", "limits, use and pressure of the control group (container)", false},
-    {"rapl", "energy of the CPU packages", false},
-    {"nvml", "NVIDIA GPUs, through the driver's library", true},
-    {"amdgpu", "AMD GPUs, through sysfs", false},
-    {"intel", "Intel GPUs, through sysfs", false},
+    {"process", "CPU time, memory, threads, faults and I/O of a process and its children", false,
+     false},
+    {"system", "CPUs, memory, pressure, disks and network of this machine", false, false},
+    {"cgroup", "limits, use and pressure of the control group (container)", false, false},
+    {"rapl", "energy of the CPU packages", false, false},
+    {"nvml", "NVIDIA GPUs, through the driver's library", true, true},
+    {"amdgpu", "AMD GPUs, through sysfs", false, true},
+    {"intel", "Intel GPUs, through sysfs", false, true},
 };
 constexpr Factory kFactories[] = {
     probe::make_process_probe, probe::make_system_probe, probe::make_cgroup_probe,
@@ -24,6 +27,17 @@ constexpr Factory kFactories[] = {
     probe::make_intel_probe,
 };
 static_assert(std::size(kProbes) == std::size(kFactories));
+
+// The settings name them, too, and cannot look here.
+consteval bool settings_name_the_same_gpus() {
+  std::size_t next = 0;
+  for (const ProbeInfo& probe : kProbes) {
+    if (!probe.watches_gpus) continue;
+    if (next == config::kGpuProbes.size() || config::kGpuProbes[next++] != probe.name) return false;
+  }
+  return next == config::kGpuProbes.size();
+}
+static_assert(settings_name_the_same_gpus());
 
 void set_from(const char* variable, std::string& value) {
   const char* const text = std::getenv(variable);
@@ -33,6 +47,12 @@ void set_from(const char* variable, std::string& value) {
 }  // namespace
 
 std::span<const ProbeInfo> all_probes() noexcept { return kProbes; }
+
+std::span<const std::string_view> gpu_probes() noexcept { return config::kGpuProbes; }
+
+bool is_gpu_probe(std::string_view name) noexcept {
+  return std::ranges::find(gpu_probes(), name) != gpu_probes().end();
+}
 
 ProbeOptions probe_options_from_environment() {
   ProbeOptions options;

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/may_throw.h"
+#include "base/own_threads.h"
 #include "genscope/probe.h"
 #include "probe/sampling_loop.h"
 
@@ -50,6 +51,7 @@ struct Sampler::Impl {
 
 void Sampler::Impl::work() noexcept {
   pthread_setname_np(pthread_self(), "genscope-probe");
+  const base::OwnThread counted;
   using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC
   std::int64_t next = base::monotonic_ns();
   std::int64_t cpu_before = base::clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -68,11 +70,11 @@ void Sampler::Impl::work() noexcept {
     for (std::size_t tier = 0; tier < kTiers; ++tier) {
       if (asked[tier]) loop.read_now(static_cast<Tier>(tier), now);
     }
-    // What the thread used since it last went to sleep, up to here, is the cost of waking.
-    const std::int64_t cpu_awake = base::clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    loop.report_wake(cpu_awake - cpu_before);
-    if (now >= next) next = loop.run_due(now);
-    cpu_before = base::clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    // What the thread used since its last job, up to here, is the cost of a tick and of waking.
+    std::int64_t cpu_ns = base::clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    loop.report_wake(cpu_ns - cpu_before);
+    if (now >= next) next = loop.run_due(now, cpu_ns);
+    cpu_before = cpu_ns;
     lock.lock();
   }
   lock.unlock();
@@ -92,8 +94,11 @@ void Sampler::add(std::unique_ptr<Probe> probe) {
 Status Sampler::start() {
   if (impl_->thread.joinable()) return Done{};
   impl_->stopping = false;
-  impl_->loop.open(base::monotonic_ns());
-  impl_->loop.run_due(base::monotonic_ns());
+  {
+    const base::OwnThread counted;  // what opening takes is ours, too
+    impl_->loop.open(base::monotonic_ns());
+    impl_->loop.run_due(base::monotonic_ns());
+  }
   // The program's signals are not ours to take.
   struct NoSignals {
     sigset_t before;

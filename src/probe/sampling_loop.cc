@@ -1,9 +1,27 @@
+// One job for each probe and tier, and a list of them that is walked at every wake-up: there are
+// some twenty, so a heap would cost more than it saves.
+//
+// Due times lie on the grid start + k * period of each job. After a run the next one is the first
+// point of the grid behind `now`, by one division, however late the thread came: missed points are
+// counted and never made up for, so a machine that stalls is not punished with a burst when it
+// recovers. Jobs whose periods are multiples of one another stay on common points, and share one
+// wake-up and one tick of the board.
+//
+// The thread's own CPU clock is read between jobs; the governor adds these up and may stretch a
+// job's period to keep to the budget. The loop reads what genscope takes (CPU time of all its
+// threads, missed ticks) on the grid of the normal tier, whatever the governor does, so that the
+// report can say it.
+//
+// CLOCK_BOOTTIME less CLOCK_MONOTONIC grows only while the machine is suspended. When it has grown
+// by more than half a second, rates across that moment would divide by a time in which nothing ran:
+// they are broken off.
 #include "probe/sampling_loop.h"
 
 #include <algorithm>
 #include <cstdio>
 
 #include "base/clock.h"
+#include "base/own_threads.h"
 #include "trace/metrics.h"
 
 namespace genscope::probe {
@@ -47,11 +65,11 @@ void SamplingLoop::open(std::int64_t now_ns) {
   start_ns_ = now_ns;
   next_self_ns_ = now_ns;
   slept_ns_ = slept_so_far_ns();
-  last_cpu_ns_ = thread_cpu_ns();
+  first_cpu_ns_ = base::own_cpu_ns();
   last_self_ns_ = now_ns;
   self_ = board_.add_entity({EntityKind::sampler, "genscope", "genscope's sampler", {}});
   const auto add_own = [&](const Metric& metric) {
-    return board_.add_series(self_, metric, Tier::normal, "clock of the sampler's thread");
+    return board_.add_series(self_, metric, Tier::normal, "clocks of genscope's threads");
   };
   cpu_series_ = add_own(trace::metric("probe_cpu_ns"));
   ratio_series_ = add_own(trace::metric("probe_cpu_ratio"));
@@ -60,15 +78,22 @@ void SamplingLoop::open(std::int64_t now_ns) {
   for (Job& job : jobs_) job.next_ns = now_ns;
 }
 
-void SamplingLoop::run(std::size_t index) noexcept {
+// Returns the thread's CPU clock.
+std::int64_t SamplingLoop::run(std::size_t index, std::int64_t cpu_before_ns) noexcept {
   Job& job = jobs_[index];
-  const std::int64_t before = thread_cpu_ns();
   sources_[job.probe].probe->sample(job.tier, now_ns_, board_);
-  governor_.report(index, thread_cpu_ns() - before);
+  const std::int64_t now = thread_cpu_ns();
+  governor_.report(index, now - cpu_before_ns);
   job.cost_ns.store(governor_.cost_ns(index), std::memory_order_relaxed);
+  return now;
 }
 
 std::int64_t SamplingLoop::run_due(std::int64_t now_ns) noexcept {
+  std::int64_t cpu_ns = thread_cpu_ns();
+  return run_due(now_ns, cpu_ns);
+}
+
+std::int64_t SamplingLoop::run_due(std::int64_t now_ns, std::int64_t& cpu_ns) noexcept {
   now_ns_ = now_ns;
   board_.begin_tick(now_ns);
   bool normal_tick = false;
@@ -79,7 +104,7 @@ std::int64_t SamplingLoop::run_due(std::int64_t now_ns) noexcept {
     const std::int64_t period = governor_.period_ns(i);
     late = std::max(late, static_cast<std::uint64_t>((now_ns - job.next_ns) / period));
     normal_tick |= job.tier == Tier::normal;
-    run(i);
+    cpu_ns = run(i, cpu_ns);
     job.next_ns = start_ns_ + ((now_ns - start_ns_) / period + 1) * period;
   }
   missed_.fetch_add(late, std::memory_order_relaxed);
@@ -106,12 +131,13 @@ void SamplingLoop::read_now(Tier tier, std::int64_t now_ns) noexcept {
   now_ns_ = now_ns;
   board_.begin_tick(now_ns);
   for (Source& source : sources_) source.probe->sample(tier, now_ns, board_);
+  if (tier == Tier::normal) sample_self(now_ns);
   board_.end_tick();
 }
 
 void SamplingLoop::sample_self(std::int64_t now_ns) noexcept {
-  const std::int64_t cpu = thread_cpu_ns();
-  cpu_ns_.store(cpu, std::memory_order_relaxed);
+  const std::int64_t cpu = base::own_cpu_ns() - first_cpu_ns_;
+  cpu_ns_.store(thread_cpu_ns(), std::memory_order_relaxed);
   board_.set(cpu_series_, static_cast<double>(cpu));
   board_.set(missed_series_, static_cast<double>(missed_.load(std::memory_order_relaxed)));
   const std::int64_t span = now_ns - last_self_ns_;

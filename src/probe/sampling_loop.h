@@ -23,7 +23,9 @@ class SamplingLoop {
   void add(std::unique_ptr<Probe> probe);
   // Opens the probes and reads every tier but on_demand once.
   void open(std::int64_t now_ns);
-  // Runs what is due and returns when to come again.
+  // Runs what is due and returns when to come again. `cpu_ns`: the thread's CPU clock, read just
+  // now; when it returns, as it was after the last job. Each job costs one reading of it.
+  std::int64_t run_due(std::int64_t now_ns, std::int64_t& cpu_ns) noexcept;
   std::int64_t run_due(std::int64_t now_ns) noexcept;
   // Reads that tier of every probe, out of turn.
   void read_now(Tier tier, std::int64_t now_ns) noexcept;
@@ -52,7 +54,7 @@ class SamplingLoop {
   };
 
   void open_source(Source& source);
-  void run(std::size_t job) noexcept;
+  std::int64_t run(std::size_t job, std::int64_t cpu_before_ns) noexcept;
   void sample_self(std::int64_t now_ns) noexcept;
   void govern() noexcept;
   void note_suspend() noexcept;
@@ -68,6 +70,7 @@ class SamplingLoop {
 
   std::uint32_t self_ = 0;
   std::uint32_t cpu_series_ = kNoSeries, ratio_series_ = kNoSeries, missed_series_ = kNoSeries;
+  std::int64_t first_cpu_ns_ = 0;  // of genscope, when sampling began
   std::int64_t last_cpu_ns_ = 0, last_self_ns_ = 0;
   std::int64_t slept_ns_ = 0;  // CLOCK_BOOTTIME less CLOCK_MONOTONIC
 

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "base/clock.h"
+#include "base/own_threads.h"
 #include "probe/fake_probe.h"
 #include "testing/sanitizer.h"
 #include "testing/units.h"
@@ -81,6 +82,7 @@ TEST_F(LoopTest, SlowsADearProbeAndSaysSo) {
 }
 
 TEST_F(LoopTest, ReportsWhatItCosts) {
+  const base::OwnThread counted;
   open();
   std::int64_t now = 0;
   while (now < 3 * kSecond) now = loop->run_due(now);

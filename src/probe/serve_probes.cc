@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/own_threads.h"
 #include "genscope/probe.h"
 #include "probe/sampling_loop.h"
 #include "probe/wire.h"
@@ -20,6 +21,7 @@ int serve_probes(const std::vector<std::string>& names, const ProbeOptions& opti
   ::signal(SIGPIPE, SIG_IGN);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
 
+  base::whole_process_is_own();
   probe::WireWriter writer;
   SamplerOptions own = sampling;
   own.sink = &writer;

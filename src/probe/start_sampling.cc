@@ -1,3 +1,5 @@
+// Probes as trace/sampling.h asks for them. Nothing calls this file by name, so a static library
+// would leave it out: cmake/Library.cmake has the linker ask for genscope_link_probes.
 #include <unistd.h>
 
 #include <algorithm>
@@ -5,19 +7,18 @@
 #include "genscope/probe.h"
 #include "trace/sampling.h"
 
-namespace genscope::trace {
+namespace genscope::probe {
 namespace {
 
-struct Sampling {
-  Sampling(std::unique_ptr<SampleSink> into, const SamplerOptions& options)
+struct RunningSampler {
+  RunningSampler(std::unique_ptr<SampleSink> into, const SamplerOptions& options)
       : sink(std::move(into)), sampler(options) {}
   std::unique_ptr<SampleSink> sink;
   Sampler sampler;  // after its sink: it goes first
 };
 
-}  // namespace
-
-std::shared_ptr<void> start_sampling(const SamplingPlan& plan, std::unique_ptr<SampleSink> sink,
+std::shared_ptr<void> start_sampling(const trace::SamplingPlan& plan,
+                                     std::unique_ptr<SampleSink> sink,
                                      std::vector<std::string>& errors) {
   SamplerOptions options;
   options.fast_ns =
@@ -31,7 +32,7 @@ std::shared_ptr<void> start_sampling(const SamplingPlan& plan, std::unique_ptr<S
   wanted.gpu_utilization = plan.gpu_utilization;
   wanted.gpu_temperature = plan.gpu_temperature;
   wanted.gpu_power = plan.gpu_power;
-  auto sampling = std::make_unique<Sampling>(std::move(sink), options);
+  auto sampling = std::make_unique<RunningSampler>(std::move(sink), options);
   for (const std::string& name : plan.probes) {
     Result<std::unique_ptr<Probe>> probe = make_probe(name, wanted);
     if (probe.ok()) {
@@ -47,8 +48,22 @@ std::shared_ptr<void> start_sampling(const SamplingPlan& plan, std::unique_ptr<S
   // A forked child has no sampler thread: there, to wait for it would be to wait for ever.
   const pid_t owner = ::getpid();
   return {sampling.release(), [owner](void* p) {
-            if (::getpid() == owner) delete static_cast<Sampling*>(p);
+            if (::getpid() == owner) delete static_cast<RunningSampler*>(p);
           }};
 }
 
-}  // namespace genscope::trace
+class ProbeSampling final : public trace::Sampling {
+ public:
+  std::shared_ptr<void> start(const trace::SamplingPlan& plan, std::unique_ptr<SampleSink> sink,
+                              std::vector<std::string>& errors) const override {
+    return start_sampling(plan, std::move(sink), errors);
+  }
+};
+constinit const ProbeSampling kProbeSampling;
+
+[[maybe_unused]] const bool kRegistered = (trace::register_sampling(kProbeSampling), true);
+
+}  // namespace
+}  // namespace genscope::probe
+
+extern "C" void genscope_link_probes() {}

@@ -124,8 +124,8 @@ std::uint64_t begin_sync(LaneWriter& writer, std::uint32_t site, const Arg* args
   return id_at(writer, w);
 }
 
-Handle begin_detached(LaneWriter& writer, std::uint32_t site, const Under& under,
-                      Args args) noexcept {
+Handle put_detached(LaneWriter& writer, std::uint32_t site, const Under& under,
+                    Args args) noexcept {
   if (site == 0) {
     writer.drop();
     return {};
@@ -169,24 +169,44 @@ bool foreign(const LaneWriter& writer, std::uint64_t id) noexcept {
 namespace internal {
 namespace {
 
-// The inline path of hot.h with the OS clock: writes `word` with the tick in it, if that is all
-// there is to do. Returns the word's id, or 0. `open`: what it does to the number of open spans.
-std::uint64_t put_on_os_clock(Lane& lane, std::uint64_t word, std::size_t needed,
-                              std::uint32_t open) noexcept {
-  if (lane.state == nullptr || !lane.state->os_clock || lane.busy != 0) return 0;
+// What the inline paths of hot.h leave out although it is as simple: the OS clock, and what is not
+// about a span of this very lane. Writes `word` with the tick in it, and its payload. Returns the
+// word's id, or 0. `spare`: words that must be free besides; `open`: what it does to the number of
+// open spans.
+template <class... Payload>
+std::uint64_t put_simple(Lane& lane, std::uint64_t word, std::size_t spare, std::uint32_t open,
+                         Payload... payload) noexcept {
+  const LaneState* const state = lane.state;
+  if (state == nullptr || lane.busy != 0) return 0;
   const std::uint64_t w = take(lane);
-  const std::uint64_t tick = static_cast<std::uint64_t>(base::monotonic_ns()) - lane.base;
-  const std::uint64_t limit = address(lane.state->limit.load(std::memory_order_relaxed));
-  if ((tick >> kFieldShift) != 0 || w + 8 * (needed + lane.depth) > limit) {
+  const std::uint64_t now =
+      state->os_clock ? static_cast<std::uint64_t>(base::monotonic_ns()) : fast_ticks();
+  const std::uint64_t tick = now - lane.base;
+  const std::uint64_t limit = address(state->limit.load(std::memory_order_relaxed));
+  const std::uint64_t end = w + 8 * (1 + sizeof...(payload));
+  // An end needs no spare room: its own was kept free.
+  const std::uint64_t kept = open == ~0u ? 0 : 8 * (spare + lane.depth);
+  if ((tick >> kFieldShift) != 0 || end + kept > limit) {
     give_back(lane, w);
     return 0;
   }
-  *words_at(w) = word | tick;
-  publish(lane.chunk, w + 8);
+  std::uint64_t* at = words_at(w);
+  *at++ = word | tick;
+  ((*at++ = payload), ...);
+  publish(lane.chunk, end);
   lane.depth += open;
   const std::uint64_t id = lane.id_base + w / 8;
-  give_back(lane, w + 8);
+  give_back(lane, end);
   return id;
+}
+
+// The end of a detached span, on whatever thread. False: it takes a LaneWriter.
+bool end_simple(Lane& lane, std::uint64_t id) noexcept {
+  if ((id & kIdAsync) == 0 || off() || lane.state == nullptr) return false;
+  const auto* const recorder = static_cast<const record::Recorder*>(lane.state->recorder);
+  if (recorder == nullptr || lane_of(id) < recorder->first_lane()) return false;
+  const std::uint64_t word = make_word(Op::async_end, (id & kIdFailed) != 0 ? 1 : 0, 0);
+  return put_simple(lane, word, 0, 0, id & kIdMask) != 0;
 }
 
 }  // namespace
@@ -196,7 +216,7 @@ std::uint64_t begin_slow(Site& site) noexcept {
   const std::uint32_t site_id = site.id.load(std::memory_order_relaxed);
   if (site_id != 0) {
     const std::uint64_t word = make_word(Op::begin, site_id, 0);
-    if (const std::uint64_t id = put_on_os_clock(lane, word, 2, 1)) return id;
+    if (const std::uint64_t id = put_simple(lane, word, 1, 1)) return id;
   }
   return begin_slow(site, nullptr, 0);
 }
@@ -210,9 +230,10 @@ std::uint64_t begin_slow(Site& site, const Arg* args, std::size_t count) noexcep
 void end_slow(std::uint64_t id) noexcept {
   Lane& lane = t_lane;
   if (((id ^ lane.lane_bits) >> kIdLaneShift) == 0 && lane.depth > 0 &&
-      put_on_os_clock(lane, make_word(Op::end, tag_of(id), 0), 0, ~0u) != 0) {
+      put_simple(lane, make_word(Op::end, tag_of(id), 0), 0, ~0u) != 0) {
     return;
   }
+  if (end_simple(lane, id)) return;
   LaneWriter writer(LaneWriter::record);
   if (!writer.ready() || foreign(writer, id)) return;
   const bool failed = (id & kIdFailed) != 0;
@@ -229,6 +250,32 @@ void end_slow(std::uint64_t id) noexcept {
   writer.publish();
 }
 
+std::uint64_t begin_detached_slow(Site& site, std::uint64_t parent) noexcept {
+  if (const std::uint32_t id = site.id.load(std::memory_order_relaxed); id != 0) {
+    const std::uint64_t span =
+        put_simple(t_lane, make_word(Op::async_begin, id, 0), 0, 0, parent & kIdMask);
+    if (span != 0) return span | kIdAsync;
+  }
+  LaneWriter writer(LaneWriter::span);
+  if (!writer.ready()) return 0;
+  return put_detached(writer, writer.intern(site), {Handle(parent), {}}, {}).id();
+}
+
+void event_slow(Site& site) noexcept {
+  const std::uint32_t id = site.id.load(std::memory_order_relaxed);
+  if (id != 0 && put_simple(t_lane, make_word(Op::event, id, 0), 0, 0) != 0) return;
+  LaneWriter writer(LaneWriter::record);
+  if (writer.ready()) put_event(writer, writer.intern(site), 0, {});
+}
+
+void counter_slow(Site& site, double value) noexcept {
+  const auto bits = __builtin_bit_cast(std::uint64_t, value);
+  const std::uint32_t id = site.id.load(std::memory_order_relaxed);
+  if (id != 0 && put_simple(t_lane, make_word(Op::counter, id, 0), 0, 0, bits) != 0) return;
+  LaneWriter writer(LaneWriter::record);
+  if (writer.ready()) put_counter(writer, writer.intern(site), value);
+}
+
 void count_lost(std::uint64_t spans, std::uint64_t records) noexcept {
   if (!off() && !Control::stranger()) Control::instance().count_lost(spans, records);
 }
@@ -241,7 +288,13 @@ inline namespace on {
 
 namespace {
 
-// Out of line, so that the usual case below needs few registers.
+// The number of a name that this thread has used lately, or 0.
+std::uint32_t known(SpanKind kind, std::string_view name) noexcept {
+  const internal::LaneState* const state = internal::t_lane.state;
+  return state != nullptr && state->names != nullptr ? state->names->find(kind, name) : 0;
+}
+
+// Out of line, so that the usual cases below need few registers.
 [[gnu::noinline]] Handle begin_scoped_slow(SpanKind kind, std::string_view name,
                                            Args args) noexcept {
   LaneWriter writer(LaneWriter::span);
@@ -249,14 +302,29 @@ namespace {
   return Handle(begin_sync(writer, writer.intern(kind, name), args.begin(), args.size()));
 }
 
+[[gnu::noinline]] Handle begin_slow(SpanKind kind, std::string_view name, const Under& under,
+                                    Args args) noexcept {
+  LaneWriter writer(LaneWriter::span);
+  if (!writer.ready()) return {};
+  return put_detached(writer, writer.intern(kind, name), under, args);
+}
+
+[[gnu::noinline]] void event_slow(std::string_view name, std::uint64_t on, Args args) noexcept {
+  LaneWriter writer(LaneWriter::record);
+  if (writer.ready()) put_event(writer, writer.intern(SpanKind::none, name), on, args);
+}
+
+[[gnu::noinline]] void counter_slow(std::string_view name, double value) noexcept {
+  LaneWriter writer(LaneWriter::record);
+  if (writer.ready()) put_counter(writer, writer.intern(SpanKind::none, name), value);
+}
+
 }  // namespace
 
 Handle begin_scoped(SpanKind kind, std::string_view name, Args args) noexcept {
   if (off()) return {};
-  const internal::LaneState* const state = internal::t_lane.state;
-  if (args.size() == 0 && state != nullptr && state->names != nullptr) [[likely]] {
-    Site site{nullptr, kind, {state->names->find(kind, name)}};
-    // 0: the thread has not used this name lately.
+  if (args.size() == 0) [[likely]] {
+    Site site{nullptr, kind, {known(kind, name)}};
     if (site.id.load(std::memory_order_relaxed) != 0) [[likely]]
       return Handle(internal::begin(site));
   }
@@ -296,28 +364,33 @@ Track::Track(std::string_view name) noexcept {
 
 Handle begin(SpanKind kind, std::string_view name, Under under, Args args) noexcept {
   if (off()) return {};
-  LaneWriter writer(LaneWriter::span);
-  if (!writer.ready()) return {};
-  return begin_detached(writer, writer.intern(kind, name), under, args);
+  if (args.size() == 0 && under.track.id() == 0) [[likely]] {
+    Site site{nullptr, kind, {known(kind, name)}};
+    if (site.id.load(std::memory_order_relaxed) != 0) [[likely]]
+      return begin(site, under);
+  }
+  return begin_slow(kind, name, under, args);
 }
 
 Handle begin(Site& site, Under under, Args args) noexcept {
   if (off()) return {};
   LaneWriter writer(LaneWriter::span);
   if (!writer.ready()) return {};
-  return begin_detached(writer, writer.intern(site), under, args);
+  return put_detached(writer, writer.intern(site), under, args);
 }
 
-void end(Handle span) noexcept { internal::end(span.id()); }
-
 void end_failed(Handle span) noexcept {
-  if (span) internal::end(span.id() | internal::kIdFailed);
+  if (span) internal::end_slow(span.id() | internal::kIdFailed);
 }
 
 void event(std::string_view name, Args args) noexcept {
   if (off()) return;
-  LaneWriter writer(LaneWriter::record);
-  if (writer.ready()) put_event(writer, writer.intern(SpanKind::none, name), 0, args);
+  if (args.size() == 0) [[likely]] {
+    Site site{nullptr, SpanKind::none, {known(SpanKind::none, name)}};
+    if (site.id.load(std::memory_order_relaxed) != 0) [[likely]]
+      return internal::event(site);
+  }
+  event_slow(name, 0, args);
 }
 
 void event(Site& site, Args args) noexcept {
@@ -327,21 +400,15 @@ void event(Site& site, Args args) noexcept {
 }
 
 void event(Handle span, std::string_view name, Args args) noexcept {
-  if (off()) return;
-  LaneWriter writer(LaneWriter::record);
-  if (writer.ready()) put_event(writer, writer.intern(SpanKind::none, name), span.id(), args);
+  if (!off()) event_slow(name, span.id(), args);
 }
 
 void counter(std::string_view name, double value) noexcept {
   if (off()) return;
-  LaneWriter writer(LaneWriter::record);
-  if (writer.ready()) put_counter(writer, writer.intern(SpanKind::none, name), value);
-}
-
-void counter(Site& site, double value) noexcept {
-  if (off()) return;
-  LaneWriter writer(LaneWriter::record);
-  if (writer.ready()) put_counter(writer, writer.intern(site), value);
+  Site site{nullptr, SpanKind::none, {known(SpanKind::none, name)}};
+  if (site.id.load(std::memory_order_relaxed) != 0) [[likely]]
+    return internal::counter(site, value);
+  counter_slow(name, value);
 }
 
 void name_thread(std::string_view name) noexcept {

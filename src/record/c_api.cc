@@ -129,7 +129,7 @@ int gs_enabled(void) { return genscope::enabled() ? 1 : 0; }
 
 gs_stats gs_recorder_stats(void) {
   const genscope::RecorderStats s = genscope::recorder_stats();
-  return {s.active ? 1 : 0, s.lost_spans, s.lost_records, s.bytes_written, s.threads};
+  return {s.active ? 1 : 0, s.dropped_spans, s.dropped_records, s.bytes_written, s.threads};
 }
 
 const char* gs_version(void) { return GENSCOPE_VERSION_STRING; }

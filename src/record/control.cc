@@ -17,6 +17,7 @@
 #include "record/names.h"
 #include "record/process_info.h"
 #include "record/skip.h"
+#include "trace/run_folder.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -159,7 +160,7 @@ Result<Recorder*> Control::make_recorder(std::string_view name, const SessionOpt
     std::string out = options.out;
     if (out.empty()) out = text_of("GENSCOPE_OUT");
     if (out.empty()) out = "genscope-runs";
-    Result<std::string> made = make_run_dir(out, name);
+    Result<std::string> made = trace::make_run_folder(out, name);
     if (!made.ok()) return made.error();
     run_dir = *made;
   }
@@ -282,8 +283,8 @@ void Control::close_locked(std::unique_lock<std::mutex>& lock) noexcept {
 // not possible the live file keeps the count.
 void Control::release_state(LaneState& state, Recorder* recorder) noexcept {
   trace::LaneSlot& slot = *state.slot;
-  const std::uint64_t spans = slot.lost_spans.exchange(0, std::memory_order_relaxed);
-  const std::uint64_t records = slot.lost_records.exchange(0, std::memory_order_relaxed);
+  const std::uint64_t spans = slot.dropped_spans.exchange(0, std::memory_order_relaxed);
+  const std::uint64_t records = slot.dropped_records.exchange(0, std::memory_order_relaxed);
   if (spans + records > 0) {
     const trace::LossMeta loss{slot.number.load(std::memory_order_relaxed), spans, records,
                                slot.lost_first_tick.load(std::memory_order_relaxed),
@@ -372,7 +373,7 @@ void Control::detach(Lane& lane) noexcept {
   if (recorder != nullptr && state->recorder == recorder) {
     if (lane.chunk != nullptr) {
       lane.chunk->last = 1;
-      recorder->pool().fill(lane.chunk);
+      recorder->hand_over(lane.chunk);
     }
     release_state(*state, recorder);
   }
@@ -420,7 +421,7 @@ void Control::speaks_here(bool yes) noexcept { t_speaks = yes; }
 // file of the program's by now.
 void Control::speak() noexcept {
   if (!t_speaks || !to_say_.exchange(false)) return;
-  const std::uint64_t lost = lost_spans_.load(std::memory_order_relaxed);
+  const std::uint64_t lost = dropped_spans_.load(std::memory_order_relaxed);
   Reason line("genscope: recording is off: ");
   line << error_.text() << " (" << lost << " spans lost until now)";
   if (!stderr_.known || !(base::file_id(STDERR_FILENO) == stderr_)) return;
@@ -449,8 +450,8 @@ RecorderStats Control::stats() noexcept {
   RecorderStats stats;
   Recorder* const recorder = current();
   stats.active = recorder != nullptr && !failed_;
-  stats.lost_spans = lost_spans_.load(std::memory_order_relaxed);
-  stats.lost_records = lost_records_.load(std::memory_order_relaxed);
+  stats.dropped_spans = dropped_spans_.load(std::memory_order_relaxed);
+  stats.dropped_records = dropped_records_.load(std::memory_order_relaxed);
   stats.bytes_written = recorder != nullptr ? recorder->bytes_written() : 0;
   stats.threads = threads_;
   return stats;
@@ -504,8 +505,8 @@ void Control::after_fork_in_child() {
   clear(t_lane);
   t_lane.busy--;
   c.threads_ = 0;
-  c.lost_spans_.store(0);
-  c.lost_records_.store(0);
+  c.dropped_spans_.store(0);
+  c.dropped_records_.store(0);
   c.update_mode();
   NameTable::instance().mutex().unlock();
   c.mutex_.unlock();

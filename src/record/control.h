@@ -70,8 +70,8 @@ class Control {
   // Counts what was dropped. `told`: the thread's lane slot has it too, and so will the trace;
   // else it is a loss of no particular thread.
   void count_lost(std::uint64_t spans, std::uint64_t records, bool told = false) noexcept {
-    lost_spans_.fetch_add(spans, std::memory_order_relaxed);
-    lost_records_.fetch_add(records, std::memory_order_relaxed);
+    dropped_spans_.fetch_add(spans, std::memory_order_relaxed);
+    dropped_records_.fetch_add(records, std::memory_order_relaxed);
     Recorder* const recorder = told ? nullptr : current();
     if (recorder != nullptr) recorder->add_losses(spans, records);
   }
@@ -109,8 +109,8 @@ class Control {
   base::FileId stderr_;      // as the program was given it: nothing else is written to
   std::string pending_dir_;  // the run that a forked child joins
   SessionOptions pending_options_;
-  std::atomic<std::uint64_t> lost_spans_{0};
-  std::atomic<std::uint64_t> lost_records_{0};
+  std::atomic<std::uint64_t> dropped_spans_{0};
+  std::atomic<std::uint64_t> dropped_records_{0};
 };
 
 }  // namespace genscope::record

@@ -1,3 +1,23 @@
+// One thread moves filled chunks from the live file to the trace file, and must never be what the
+// program waits for.
+//
+// Order: producers push filled chunks to a lock-free list; the drain takes the whole list at once,
+// in the order in which they filled. A chunk for which there is no memory waits, and all later ones
+// with it, because a reader takes a lane's chunks by number and the packing of one needs the open
+// spans of the one before. try_handle() changes nothing if it fails: the stack of open spans is put
+// back.
+//
+// Crash safety: a chunk is recycled only after the write that holds it has returned, so at any
+// instant each span is in the file, in the live file, or in both; readers drop duplicates by lane
+// and number. A short write or a full disk stops the drain, not the program: chunks stay where they
+// are.
+//
+// Pace: the pause halves while chunks come and doubles while none does, from 1 to 50 ms. After the
+// longest pause without one it rests, until the second is over or a producer wakes it. A wake-up
+// costs the producer a system call, so only growing and the first chunk after a rest ask for it.
+// sleep() says that it sleeps before it looks whether anything is due, and wake() counts before it
+// looks whether anybody sleeps: one of the two sees the other, so no call is slept through. In the
+// same way a producer first hands the chunk over and then looks whether the drain rests.
 #include "record/drain.h"
 
 #include <linux/futex.h>
@@ -11,6 +31,7 @@
 
 #include "base/clock.h"
 #include "base/may_throw.h"
+#include "base/own_threads.h"
 #include "record/control.h"
 #include "record/recorder.h"
 
@@ -20,6 +41,7 @@ namespace {
 constexpr std::size_t kWriteBytes = 1 << 20;
 constexpr std::int64_t kShortestNs = 1'000'000;
 constexpr std::int64_t kLongestNs = 50'000'000;
+constexpr std::int64_t kSecondNs = 1'000'000'000;
 constexpr std::int64_t kFoldPatienceNs = 100'000'000, kLastFoldPatienceNs = 1'000'000'000;
 constexpr std::int64_t kFoldAfterForkNs = 600'000'000'000;
 constexpr std::uint32_t kPrefaultFirst = 16;  // before the next round; the others after it
@@ -84,6 +106,7 @@ int Drain::start() noexcept {
 
 void Drain::main() noexcept {
   pthread_setname_np(pthread_self(), "genscope-drain");
+  const base::OwnThread counted;
   own_descriptors_ = base::leave_descriptor_table();
   Control::speaks_here(!own_descriptors_);
   int error = base::may_throw() ? recorder_.file().open_here() : ENOMEM;
@@ -121,11 +144,18 @@ void Drain::sleep(std::int64_t pause_ns) noexcept {
     const std::lock_guard lock(mutex_);
     due |= stopping_ || flush_wanted_ > flush_done_;
   }
+  if (resting_.load(std::memory_order_relaxed)) due |= recorder_.pool().any_filled();
   if (!due) {
-    const timespec pause{0, static_cast<long>(pause_ns)};
+    const timespec pause{pause_ns / kSecondNs, static_cast<long>(pause_ns % kSecondNs)};
     ::syscall(SYS_futex, &calls_, FUTEX_WAIT_PRIVATE, seen, &pause, nullptr, 0);
   }
   asleep_.store(false, std::memory_order_relaxed);
+}
+
+void Drain::rest() noexcept {
+  resting_.store(true, std::memory_order_seq_cst);
+  sleep(std::clamp(next_second_ns_ - base::monotonic_ns(), kShortestNs, kSecondNs));
+  resting_.store(false, std::memory_order_relaxed);
 }
 
 void Drain::stop() noexcept {
@@ -152,8 +182,13 @@ void Drain::flush() noexcept {
 
 void Drain::loop() noexcept {
   std::int64_t pause_ns = kShortestNs;
+  bool idle = false;
   for (;;) {
-    sleep(pause_ns);
+    if (idle) {
+      rest();
+    } else {
+      sleep(pause_ns);
+    }
     std::uint64_t wanted = 0;
     bool last = false;
     {
@@ -174,6 +209,8 @@ void Drain::loop() noexcept {
       flush_done_ = wanted;
       done_.notify_all();
     }
+    // What waits for memory is tried again soon.
+    idle = chunks == 0 && pause_ns == kLongestNs && waiting_ == nullptr && !early();
     pause_ns = chunks >= 16 ? kShortestNs
                : chunks > 0 ? std::max(pause_ns / 2, kShortestNs)
                             : std::min(pause_ns * 2, kLongestNs);
@@ -319,7 +356,7 @@ void Drain::count_unwritten(ChunkHeader* chunk, std::span<const std::uint64_t> w
   }
   loss.last_tick = recorder_.now();
   const std::uint64_t spans_before = loss.spans, records_before = loss.records;
-  std::uint64_t lost_spans = 0, lost_records = 0;
+  std::uint64_t dropped_spans = 0, dropped_records = 0;
   for (std::size_t i = 0; i < words.size(); i += 1 + internal::payload_words(words[i])) {
     switch (internal::op_of(words[i])) {
       case internal::Op::begin:
@@ -333,7 +370,7 @@ void Drain::count_unwritten(ChunkHeader* chunk, std::span<const std::uint64_t> w
         loss.records++;
         break;
       case internal::Op::lost:  // was lost and counted before, and would now be forgotten
-        (internal::field_of(words[i]) == 0 ? lost_spans : lost_records) +=
+        (internal::field_of(words[i]) == 0 ? dropped_spans : dropped_records) +=
             internal::low_of(words[i]);
         break;
       default:
@@ -341,8 +378,8 @@ void Drain::count_unwritten(ChunkHeader* chunk, std::span<const std::uint64_t> w
     }
   }
   Control::instance().count_lost(loss.spans - spans_before, loss.records - records_before, true);
-  loss.spans += lost_spans;
-  loss.records += lost_records;
+  loss.spans += dropped_spans;
+  loss.records += dropped_records;
 }
 
 void Drain::write_pending() noexcept {
@@ -363,12 +400,12 @@ void Drain::write_pending() noexcept {
 void Drain::every_second() noexcept {
   const std::int64_t now = base::monotonic_ns();
   // A few snapshots right after the start: they give the tick rate if the process dies young.
-  if (early_snapshots_ < 8) {
+  if (early()) {
     early_snapshots_++;
   } else if (now < next_second_ns_) {
     return;
   }
-  next_second_ns_ = now + 1'000'000'000;
+  next_second_ns_ = now + kSecondNs;
   recorder_.put_clock();
   fold_children(kFoldPatienceNs);
   if (!stopped_by_error_ && recorder_.file().removed()) {

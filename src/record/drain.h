@@ -1,9 +1,9 @@
 // The drain thread: packs filled chunks into frames, appends them to the file, frees the chunks,
 // and makes the live file longer as chunks are used.
 //
-// It polls; the pause adapts to how fast chunks fill, from 1 ms under load to 50 ms when nothing
-// does, which costs next to nothing. A producer wakes it only when the buffers must grow: each time
-// they double, so a few times in a process's life.
+// While chunks fill it polls; the pause adapts, from 1 ms under load to 50 ms. When nothing has
+// come for a while it rests: it notes the clock once a second, and the next chunk that is full
+// wakes it. Else a producer wakes it only when the buffers must grow: each time they double.
 //
 // It has a descriptor table of its own where the kernel allows it, so nothing that the program does
 // to its descriptors touches ours. When memory runs out, chunks stay in the live file and are tried
@@ -44,6 +44,10 @@ class Drain {
   void count_fork() noexcept { forks_.fetch_add(1, std::memory_order_relaxed); }
   // From any thread, also in a signal handler: buffers are short, let them grow.
   void hurry() noexcept;
+  // From any thread, also in a signal handler: a chunk was handed over.
+  void filled() noexcept {
+    if (resting_.load(std::memory_order_seq_cst)) wake();
+  }
   // The trace did not take everything: the live file must stay. Asked from other threads too, while
   // the drain works: then it is what held a moment ago.
   bool incomplete() const noexcept { return stopped_by_error_ || waiting_ != nullptr || torn_; }
@@ -55,6 +59,8 @@ class Drain {
   void main() noexcept;
   void loop() noexcept;
   void sleep(std::int64_t pause_ns) noexcept;
+  // The same until the next second, or until something is handed over.
+  void rest() noexcept;
   void wake() noexcept;
   std::uint32_t round() noexcept;
   bool try_handle(ChunkHeader* chunk) noexcept;
@@ -68,6 +74,8 @@ class Drain {
   void append_close() noexcept;
   void grow() noexcept;
   void every_second() noexcept;
+  // Still taking the first clock snapshots, at every round.
+  bool early() const noexcept { return early_snapshots_ < 8; }
   void fold_children(std::int64_t patience_ns) noexcept;
 
   Recorder& recorder_;
@@ -83,6 +91,7 @@ class Drain {
   std::uint64_t flush_done_ = 0;
   std::atomic<std::uint32_t> calls_{0};  // a futex: changes when there is something to do
   std::atomic<bool> asleep_{false};
+  std::atomic<bool> resting_{false};  // a producer is to wake us
   std::atomic<std::uint32_t> forks_{0};
   std::atomic<bool> short_{false};  // hurry() was called
 

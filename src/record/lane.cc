@@ -1,3 +1,15 @@
+// The slow half of recording: everything but a scoped begin and end that fit into the chunk at hand
+// (internal/hot.h has those).
+//
+// A chunk always keeps room for the ends of the spans that are open on it (room() adds the depth),
+// so an end can be written where its begin was, and only what begins is ever dropped: a trace has
+// no span whose end was lost for want of space. Ticks are 40 bits from a base; a gap of more than
+// that puts a rebase record before the next word.
+//
+// take() marks the lane as in use and give_back() ends that: a signal handler that records while
+// its thread was recording finds the mark, drops, and counts. A close or a failure on another
+// thread clears the limits; who sets limits looks again afterwards, so that a lane is never left
+// open on a session that has gone.
 #include "record/lane.h"
 
 #include <algorithm>
@@ -43,8 +55,8 @@ void put_losses(Lane& lane) noexcept {
     internal::publish(lane.chunk, address(state.write));
     counter.store(0, kRelaxed);
   };
-  put(slot.lost_spans, 0);
-  put(slot.lost_records, 1);
+  put(slot.dropped_spans, 0);
+  put(slot.dropped_records, 1);
 }
 
 }  // namespace
@@ -63,7 +75,7 @@ bool next_chunk(Recorder& recorder, Lane& lane, std::uint64_t tick) noexcept {
   lane.id_base = internal::make_id(lane.number(), state.seq, 0) - address(words) / 8;
   state.seq++;
   if (lane.depth > kMaxReservedEnds) lane.depth = kMaxReservedEnds / 2;
-  if (full != nullptr) recorder.pool().fill(full);
+  if (full != nullptr) recorder.hand_over(full);
   put_losses(lane);
   state.limit.store(words + internal::kChunkWords);
   if (recorder.use_cpu_ticks()) lane.limit.store(words + internal::kChunkWords);
@@ -189,11 +201,11 @@ void LaneWriter::drop() noexcept {
   if (skipped_) return;
   trace::LaneSlot& slot = *lane_.state->slot;
   const std::uint64_t now = recorder_->now();
-  if (slot.lost_spans.load(kRelaxed) + slot.lost_records.load(kRelaxed) == 0) {
+  if (slot.dropped_spans.load(kRelaxed) + slot.dropped_records.load(kRelaxed) == 0) {
     slot.lost_first_tick.store(now, kRelaxed);
   }
   slot.lost_last_tick.store(now, kRelaxed);
-  std::atomic<std::uint64_t>& counter = what_ == span ? slot.lost_spans : slot.lost_records;
+  std::atomic<std::uint64_t>& counter = what_ == span ? slot.dropped_spans : slot.dropped_records;
   counter.store(counter.load(kRelaxed) + 1, kRelaxed);
   Control& control = Control::instance();
   control.count_lost(what_ == span ? 1 : 0, what_ == span ? 0 : 1, true);

@@ -1,3 +1,17 @@
+// Stores into a MAP_SHARED file survive kill -9, because the pages are the kernel's. They also
+// raise SIGBUS if the file has no block for the page and the disk is full. So blocks are reserved
+// with fallocate before a chunk is handed out, and never more than an eighth of the free space:
+// where they cannot be had, fewer are asked for, by halves, down to what one thread needs.
+//
+// The address range is reserved whole at the start, since a mapping cannot grow in place, and costs
+// no memory until it is used. After a session it is mapped to anonymous memory rather than
+// unmapped: a thread that was about to store stores into nothing. Ten seconds later no such thread
+// can be left, and the next session of the same size takes the range over, so that a program which
+// opens sessions without end does not run out of addresses.
+//
+// Whether the process lives is told by a lock on the file. Closing a descriptor drops flock's lock
+// on some file systems (overlayfs) and keeps it on others, while the mapping lasts:
+// close_keeping_lock() finds out by trying to take it again.
 #include "record/live_buffer.h"
 
 #include <fcntl.h>

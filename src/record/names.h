@@ -115,12 +115,24 @@ class NameCache {
     __builtin_memcpy(&v, p, 8);
     return v;
   }
+  // All of up to 7 characters in one number, by loads that overlap; a call of memcpy costs more.
+  static std::uint64_t load_short(const char* p, std::size_t n) noexcept {
+    if (n >= 4) {
+      std::uint32_t a, b;
+      __builtin_memcpy(&a, p, 4);
+      __builtin_memcpy(&b, p + n - 4, 4);
+      return std::uint64_t{b} << 32 | a;
+    }
+    if (n == 0) return 0;
+    const auto at = [p](std::size_t i) { return std::uint64_t{static_cast<unsigned char>(p[i])}; };
+    return at(0) | at(n / 2) << 8 | at(n - 1) << 16;
+  }
   // By words, the last one overlapping: a call of memcmp costs as much as the rest.
   static bool same(const Slot& slot, SpanKind kind, std::string_view name) noexcept {
     if (slot.shape != shape(kind, name)) return false;
     const char *p = slot.text, *q = name.data();
     const std::size_t n = name.size();
-    if (n < 8) return __builtin_memcmp(p, q, n) == 0;
+    if (n < 8) return load_short(p, n) == load_short(q, n);
     for (std::size_t i = 0; i + 8 < n; i += 8) {
       if (load8(p + i) != load8(q + i)) return false;
     }
@@ -142,7 +154,7 @@ class NameCache {
       if (name.size() >= 8) {
         v = load8(name.data() + name.size() - 8);
       } else {
-        __builtin_memcpy(&v, p, n);
+        v = load_short(p, n);
       }
       h += v * factor;
     }

@@ -60,7 +60,8 @@ void ChunkPool::fill(ChunkHeader* chunk) noexcept {
   std::uint32_t head = filled_.load(std::memory_order_relaxed);
   do {
     chunk->link.store(head, std::memory_order_relaxed);
-  } while (!filled_.compare_exchange_weak(head, self, std::memory_order_release,
+    // Sequentially consistent: whoever fills a chunk looks next whether the drain rests.
+  } while (!filled_.compare_exchange_weak(head, self, std::memory_order_seq_cst,
                                           std::memory_order_relaxed));
 }
 

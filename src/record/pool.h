@@ -41,6 +41,7 @@ class ChunkPool {
 
   // Hands a chunk to the drain thread.
   void fill(ChunkHeader* chunk) noexcept;
+  bool any_filled() const noexcept { return filled_.load(std::memory_order_seq_cst) != 0; }
   // All handed-over chunks, linked oldest first by next(); null if there are none.
   ChunkHeader* take_filled() noexcept;
   ChunkHeader* next(const ChunkHeader* chunk) const noexcept;

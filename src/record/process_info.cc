@@ -1,13 +1,9 @@
 #include "record/process_info.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
 #include <charconv>
 #include <cstdlib>
-#include <ctime>
 #include <optional>
 #include <vector>
 
@@ -15,15 +11,10 @@
 #include "base/text.h"
 #include "genscope/version.h"
 #include "trace/recorded_command.h"
+#include "trace/run_folder.h"
 
 namespace genscope::record {
 namespace {
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 std::string boot_id() {
   auto text = base::read_file("/proc/sys/kernel/random/boot_id", 256);
@@ -86,7 +77,7 @@ std::string to_json(const ProcessFacts& facts) {
   json.add_text("version", GENSCOPE_VERSION_STRING);
   json.add_number("pid", ::getpid());
   json.add_number("ppid", ::getppid());
-  json.add_text("host", host_name());
+  json.add_text("host", trace::host_name());
   json.add_text("boot_id", boot_id());
   json.add("command", own_command_json(facts.keep_args));
   json.add_text("clock", facts.clock);
@@ -109,36 +100,12 @@ std::string to_json(const ProcessFacts& facts) {
   return json.finish();
 }
 
-Result<std::string> make_run_dir(const std::string& out, std::string_view name) {
-  if (Status made = base::make_directories(out); !made.ok()) return made.error();
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  ::localtime_r(&now, &local);
-  std::array<char, 32> stamp{};
-  std::strftime(stamp.data(), stamp.size(), "%Y%m%d-%H%M%S", &local);
-  const std::string stem = out + "/" + stamp.data() + "-" + base::file_name_from(name, 40) + "-" +
-                           std::to_string(::getpid());
-  for (int i = 0;; ++i) {
-    const std::string path = i == 0 ? stem : stem + "-" + std::to_string(i);
-    if (::mkdir(path.c_str(), 0777) == 0) return path;
-    if (errno != EEXIST || i > 10'000)
-      return base::errno_error("cannot create folder", path, errno);
-  }
-}
-
 Status write_manifest(const std::string& run_dir, std::string_view name, bool keep_args) {
   const std::string path = run_dir + "/run.json";
   if (::access(path.c_str(), F_OK) == 0) return Done{};
-  const std::size_t slash = run_dir.rfind('/');
-  JsonObject json;
-  json.add_text("schema", "genscope.run/1");
-  json.add_text("id", slash == std::string::npos ? run_dir : run_dir.substr(slash + 1));
-  json.add_text("name", name);
-  json.add_number("started_unix_ns", base::realtime_ns());
-  json.add_text("host", host_name());
-  json.add("command", own_command_json(keep_args));
-  json.add_text("version", GENSCOPE_VERSION_STRING);
-  Result<bool> made = base::create_file(path, json.finish() + "\n");
+  Result<bool> made =
+      base::create_file(path, trace::manifest_json(run_dir.substr(run_dir.rfind('/') + 1), name,
+                                                   own_command_json(keep_args)));
   if (!made.ok()) return made.error();
   return Done{};
 }

@@ -23,9 +23,6 @@ struct ProcessFacts {
 };
 std::string to_json(const ProcessFacts& facts);
 
-// Makes a new run directory in `out` and returns its path.
-Result<std::string> make_run_dir(const std::string& out, std::string_view name);
-
 // Writes run.json unless the run has one.
 Status write_manifest(const std::string& run_dir, std::string_view name, bool keep_args);
 

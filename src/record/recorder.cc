@@ -170,6 +170,11 @@ void Recorder::fold_children(std::int64_t until_ns) {
 
 void Recorder::hurry() noexcept { drain_->hurry(); }
 
+void Recorder::hand_over(ChunkHeader* chunk) noexcept {
+  pool_.fill(chunk);
+  drain_->filled();
+}
+
 void Recorder::grown(bool more_to_come) noexcept {
   may_grow_.store(more_to_come, std::memory_order_relaxed);
   growths_.fetch_add(1, std::memory_order_release);
@@ -203,15 +208,15 @@ void Recorder::stop(std::string_view reason) noexcept {
 
 void Recorder::add_losses(std::uint64_t spans, std::uint64_t records) noexcept {
   trace::LiveHeader& header = *live_.header();
-  std::atomic_ref(header.lost_spans).fetch_add(spans, std::memory_order_relaxed);
-  std::atomic_ref(header.lost_records).fetch_add(records, std::memory_order_relaxed);
+  std::atomic_ref(header.dropped_spans).fetch_add(spans, std::memory_order_relaxed);
+  std::atomic_ref(header.dropped_records).fetch_add(records, std::memory_order_relaxed);
 }
 
 void Recorder::put_losses() noexcept {
   if (drain_->incomplete()) return;
   trace::LiveHeader& header = *live_.header();
-  const std::uint64_t spans = std::atomic_ref(header.lost_spans).exchange(0);
-  const std::uint64_t records = std::atomic_ref(header.lost_records).exchange(0);
+  const std::uint64_t spans = std::atomic_ref(header.dropped_spans).exchange(0);
+  const std::uint64_t records = std::atomic_ref(header.dropped_records).exchange(0);
   if (spans + records == 0) return;
   if (!put(trace::LossMeta{0, spans, records, 0, 0})) add_losses(spans, records);
 }
@@ -276,7 +281,7 @@ bool Recorder::put(const trace::Meta& meta) noexcept {
   if (!room) {
     ChunkHeader* const chunk = take_for_process_lane();
     if (chunk == nullptr) return false;
-    if (process_chunk_ != nullptr) pool_.fill(process_chunk_);
+    if (process_chunk_ != nullptr) hand_over(process_chunk_);
     open_chunk(chunk, kProcessLane, process_seq_++, now());
     process_chunk_ = chunk;
     process_write_ = words_of(chunk);

@@ -90,6 +90,9 @@ class Recorder {
   const SessionOptions& options() const noexcept { return options_; }
   std::uint64_t bytes_written() const noexcept { return bytes_.load(std::memory_order_relaxed); }
 
+  // Hands a chunk to the drain thread.
+  void hand_over(ChunkHeader* chunk) noexcept;
+
   // --- for the drain thread
   TraceFile& file() noexcept { return *file_; }
   LiveBuffer& live() noexcept { return live_; }

@@ -1,11 +1,5 @@
-// Samples in a trace: what a probe reads becomes counters and events of the sampler's thread.
-//
-//   counter "<entity id>/<metric id>"    every good reading
-//   event genscope.entity                id, kind, name, facts: before the entity's first reading
-//   event genscope.series                counter, source: before a series's first reading
-//   event genscope.status                counter, status, reason: when a series has no value (more)
-//   event genscope.process               entity, pid, parent, name, and what it used so far
-//   event genscope.<name>                entity, detail: whatever else happened
+// Samples in a trace: what a probe reads becomes counters and events of the sampler's thread, as
+// trace/sample_names.h has them.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -14,6 +8,7 @@
 
 #include "genscope/record.h"
 #include "record/control.h"
+#include "trace/sample_names.h"
 
 namespace genscope {
 inline namespace on {
@@ -43,8 +38,9 @@ class RecordingSink final : public SampleSink {
     try {
       if (series_.size() <= series) series_.resize(series + 1);
       Series& row = series_[series];
-      row.counter = entities_[entity].id + "/" + std::string(metric.id);
+      row.counter = trace::sample_name(entities_[entity].id, metric.id);
       row.source = source;
+      row.own = find_metric(metric.id) == nullptr ? &metric : nullptr;
     } catch (...) {
       return;
     }
@@ -83,6 +79,7 @@ class RecordingSink final : public SampleSink {
   struct Series {
     std::string counter;
     std::string source;
+    const Metric* own = nullptr;  // where it is not of the table
     SampleStatus status = SampleStatus::ok;
     const char* reason = nullptr;
   };
@@ -111,7 +108,15 @@ class RecordingSink final : public SampleSink {
   }
   static void define(const Series& row) noexcept {
     if (row.counter.empty()) return;
-    event("genscope.series", {{"counter", row.counter}, {"source", row.source}});
+    if (row.own == nullptr) {
+      event("genscope.series", {{"counter", row.counter}, {"source", row.source}});
+      return;
+    }
+    event("genscope.series", {{"counter", row.counter},
+                              {"source", row.source},
+                              {"unit", row.own->unit},
+                              {"kind", genscope::name(row.own->kind)},
+                              {"description", row.own->description}});
   }
 
   // A flight recorder forgets its beginning: what later samples need is said again.
@@ -174,9 +179,9 @@ class RecordingSink final : public SampleSink {
 std::unique_ptr<SampleSink> make_recording_sink() { return std::make_unique<RecordingSink>(); }
 
 void allocator_stats(const AllocatorStats& stats) noexcept {
-  char name[kMaxNameBytes + 1] = "allocator:";
+  char name[kMaxNameBytes + 1];
   const std::string_view device = base::cut_utf8(stats.device, kMaxIdBytes);
-  std::size_t size = std::strlen(name);
+  std::size_t size = trace::kAllocatorPrefix.copy(name, trace::kAllocatorPrefix.size());
   std::memcpy(name + size, device.data(), device.size());
   size += device.size();
   const auto put = [&](std::string_view metric, const std::optional<std::uint64_t>& value) {

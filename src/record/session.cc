@@ -43,7 +43,12 @@ std::shared_ptr<void> start_probes(const SessionOptions& options) {
   plan.gpu_temperature = options.gpu_temperature;
   plan.gpu_power = options.gpu_power;
   std::vector<std::string> errors;
-  std::shared_ptr<void> sampling = trace::start_sampling(plan, make_recording_sink(), errors);
+  std::shared_ptr<void> sampling;
+  if (const trace::Sampling* const probes = trace::registered_sampling()) {
+    sampling = probes->start(plan, make_recording_sink(), errors);
+  } else {
+    errors.emplace_back("no probes are linked into this program; link all of libgenscope");
+  }
   for (const std::string& error : errors) {
     event("genscope.probe_refused", {{"entity", "genscope"}, {"detail", error}});
     if (!options.quiet) std::fprintf(stderr, "genscope: %s\n", error.c_str());

@@ -30,6 +30,7 @@ Json finding_json(const Finding& finding) {
   out["gain"] = rule.gain.empty() ? Json(nullptr) : Json(rule.gain);
   out["gain_low"] = range ? Json(rule.gain_low) : Json(nullptr);
   out["gain_high"] = range ? Json(rule.gain_high) : Json(nullptr);
+  out["most_share"] = finding.most_share ? Json(*finding.most_share) : Json(nullptr);
   out["confidence"] = name(rule.confidence);
   out["source"] = rule.citation;
   return out;

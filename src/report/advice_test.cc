@@ -27,7 +27,7 @@ constexpr std::string_view kFindings =
   advice      2 failed; their times are in no figure. Look at the failed spans first.
   evidence    requests.failed = 2
   confidence  high
-  source      document 001
+  source      a failed generation has no time that could be compared
 
 warning  OWN  Ours
   advice      Not a\x1b[31m)"
@@ -36,14 +36,14 @@ warning  OWN  Ours
   evidence    set.attn = a\x1b[31m)"
     "\xEF\xBF\xBD"
     R"(, steps.steady_p50_ns = 88 ms
-  gain        20.0% to 52.5% of the time
+  elsewhere   20.0% to 52.5% of the time
   confidence  medium
 
 hint  WARM-FIRST  The first step is a warm-up
   advice      The first step takes 10.3x the time of a steady one (88 ms), once. Leave it out of
               comparisons, or warm up with one step of the same shape.
   evidence    steps.first_ratio = 10.3x, steps.steady_cv = 2%
-  gain        904 -> 88 ms for step 0
+  elsewhere   904 -> 88 ms for step 0
   confidence  high
   source      sgl-project/sglang#15537, sgl-project/sglang#13692
 
@@ -52,16 +52,16 @@ hint  WARM-FIRST  The first step is a warm-up
 TEST(AdviceText, ShowsEachFindingWithAllThatBelongsToIt) {
   EXPECT_EQ(text_of(testing::sample_advice()),
             std::string(kFindings) +
-                "3 findings; 1 rule did not fire, 1 abstained for want of facts, 1 silenced "
+                "3 findings; 1 rule did not fire, 1 lacked data, 1 silenced "
                 "(--all).\n");
 }
 
 TEST(AdviceText, SaysWhoAbstainedAndWhy) {
   EXPECT_EQ(text_of(testing::sample_advice(), {.all = true}),
             std::string(kFindings) +
-                R"(3 findings; 1 rule did not fire, 1 abstained for want of facts, 1 silenced.
+                R"(3 findings; 1 rule did not fire, 1 lacked data, 1 silenced.
 
-Abstained, for want of
+Rules that lacked data
   GPU-IDLE: gpu.busy_ratio (no GPU was found)
 
 Did not fire
@@ -72,11 +72,18 @@ Silenced
 )");
 }
 
+TEST(AdviceText, WhatCanBeGainedHereIsApartFromWhatWasSeenElsewhere) {
+  Advice advice = testing::sample_advice();
+  for (Finding& found : advice.findings) found.most_share = 0.156;
+  EXPECT_THAT(text_of(advice), HasSubstr("  here        no more than 15.6% of the time, which is "
+                                         "what this is about\n  elsewhere   20.0% to 52.5%"));
+  EXPECT_THAT(json_of(advice, false), HasSubstr("\"most_share\": 0.156"));
+}
+
 TEST(AdviceText, SaysWhenNothingFired) {
-  EXPECT_EQ(text_of(Advice{}),
-            "No rule fired; 0 rules did not fire, 0 abstained for want of facts.\n");
+  EXPECT_EQ(text_of(Advice{}), "No rule fired; 0 rules did not fire, 0 lacked data.\n");
   EXPECT_THAT(text_of(advise(Facts{})),
-              HasSubstr(fmt::format("No rule fired; 0 rules did not fire, {} abstained",
+              HasSubstr(fmt::format("No rule fired; 0 rules did not fire, {} lacked data",
                                     built_in_rules().size())));
 }
 
@@ -118,6 +125,7 @@ constexpr std::string_view kJson = R"({
       "gain": null,
       "gain_low": 0.2,
       "gain_high": 0.525,
+      "most_share": null,
       "confidence": "medium",
       "source": ""
     }
@@ -165,7 +173,7 @@ constexpr std::string_view kMarkdown =
 - **critical** RUN-FAILED: Generations failed
   - 2 failed; their times are in no figure. Look at the failed spans first.
   - evidence: requests.failed = 2
-  - confidence: high; source: document 001
+  - confidence: high; source: a failed generation has no time that could be compared
 - **warning** OWN: Ours
   - Not a\\x1b\[31m)"
     "\xEF\xBF\xBD"
@@ -173,15 +181,15 @@ constexpr std::string_view kMarkdown =
   - evidence: set.attn = a\\x1b\[31m)"
     "\xEF\xBF\xBD"
     R"(, steps.steady\_p50\_ns = 88 ms
-  - gain: 20.0% to 52.5% of the time
+  - elsewhere: 20.0% to 52.5% of the time
   - confidence: medium
 - **hint** WARM-FIRST: The first step is a warm-up
   - The first step takes 10.3x the time of a steady one (88 ms), once. Leave it out of comparisons, or warm up with one step of the same shape.
   - evidence: steps.first\_ratio = 10.3x, steps.steady\_cv = 2%
-  - gain: 904 -\> 88 ms for step 0
+  - elsewhere: 904 -\> 88 ms for step 0
   - confidence: high; source: sgl-project/sglang\#15537, sgl-project/sglang\#13692
 
-3 rules fired, 1 did not, 1 abstained for want of facts.
+3 rules fired, 1 did not, 1 lacked data.
 )";
 
 TEST(AdviceMarkdown, ShowsEachFindingAndLetsNoMarkupThrough) {
@@ -194,7 +202,7 @@ TEST(AdviceMarkdown, SaysWhoAbstainedOnRequest) {
   const std::string all = testing::written(
       [](const Sink& sink) { advice_markdown(testing::sample_advice(), true, sink); });
   EXPECT_TRUE(all.starts_with(kMarkdown));
-  EXPECT_THAT(all, HasSubstr("## Abstained\n\n| rule | for want of |\n|---|---|\n| "));
+  EXPECT_THAT(all, HasSubstr("## Rules that lacked data\n\n| rule | what |\n|---|---|\n| "));
   EXPECT_THAT(all, HasSubstr("## Silenced\n\n"));
 }
 

@@ -18,20 +18,6 @@ namespace rep = report;
 constexpr std::size_t kAdviceLabel = 14;  // the indent and the label before a text
 constexpr std::size_t kMaxValue = 40;
 
-const char* style_of(Severity severity) {
-  switch (severity) {
-    case Severity::critical:
-      return "1;31";
-    case Severity::warning:
-      return "33";
-    case Severity::hint:
-      return "36";
-    case Severity::info:
-      break;
-  }
-  return "2";
-}
-
 class AdviceText {
  public:
   AdviceText(const Advice& advice, const AdviceTextOptions& options, bool brief)
@@ -75,12 +61,13 @@ class AdviceText {
     const std::size_t used = severity.size() + 2 + rep::columns(head);
     const std::string title =
         rep::shorten(rep::printable(rule.title), used < width_ ? width_ - used : 1);
-    out_ += fmt::format("{}  {}{}\n", styled(severity, style_of(rule.severity)), head,
+    out_ += fmt::format("{}  {}{}\n", styled(severity, rep::severity_style(rule.severity)), head,
                         styled(title, "1"));
     field("advice", found.advice);
     if (brief_) return;
     field("evidence", rep::evidence_text(found));
-    field("gain", rep::gain_text(rule));
+    field("here", rep::here_text(found));
+    field("elsewhere", rep::elsewhere_text(rule));
     field("confidence", name(rule.confidence));
     field("source", rule.citation);
     out_ += "\n";
@@ -90,7 +77,7 @@ class AdviceText {
     std::string text = advice_.findings.empty()
                            ? "No rule fired"
                            : rep::counted(advice_.findings.size(), "finding", "findings");
-    text += fmt::format("; {} did not fire, {} abstained for want of facts",
+    text += fmt::format("; {} did not fire, {} lacked data",
                         rep::counted(advice_.silent.size(), "rule", "rules"),
                         rep::count(advice_.abstained.size()));
     if (!advice_.silenced.empty()) {
@@ -105,7 +92,7 @@ class AdviceText {
 
   void abstained() {
     if (advice_.abstained.empty()) return;
-    heading("Abstained, for want of");
+    heading("Rules that lacked data");
     for (const Abstention& one : advice_.abstained) {
       std::string text = one.rule + ":";
       for (const auto& [fact, reason] : one.missing) {
@@ -142,7 +129,21 @@ class AdviceText {
 
 namespace report {
 
-std::string gain_text(const Rule& rule) {
+const char* severity_style(Severity severity) {
+  switch (severity) {
+    case Severity::critical:
+      return "1;31";
+    case Severity::warning:
+      return "33";
+    case Severity::hint:
+      return "36";
+    case Severity::info:
+      break;
+  }
+  return "2";
+}
+
+std::string elsewhere_text(const Rule& rule) {
   std::string range;
   if (rule.gain_high > 0) {
     const std::string high = percent(rule.gain_high);
@@ -154,8 +155,14 @@ std::string gain_text(const Rule& rule) {
       range = fmt::format("{} to {} of the time", percent(rule.gain_low), high);
     }
   }
-  if (range.empty()) return rule.gain;
-  return rule.gain.empty() ? range : fmt::format("{}; seen elsewhere: {}", range, rule.gain);
+  if (range.empty() || rule.gain.empty()) return rule.gain + range;
+  return fmt::format("{}: {}", range, rule.gain);
+}
+
+std::string here_text(const Finding& finding) {
+  if (!finding.most_share) return "";
+  return fmt::format("no more than {} of the time, which is what this is about",
+                     percent(*finding.most_share));
 }
 
 std::string evidence_text(const Finding& finding) {

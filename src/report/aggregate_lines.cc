@@ -85,7 +85,7 @@ std::string aggregate_title(const Aggregate& aggregate) {
   return text;
 }
 
-Labelled aggregate_troubles(const Aggregate& aggregate, std::size_t limit) {
+Labelled aggregate_problems(const Aggregate& aggregate, std::size_t limit) {
   Labelled out;
   if (aggregate.missing_count > 0) out.emplace_back("missing", missing_text(aggregate));
   add_list("failed", aggregate.failed, limit, out);
@@ -104,7 +104,9 @@ Labelled straggler_lines(const Aggregate& aggregate, std::size_t limit) {
                          [&](const AcrossRanks& row) { return row.name == name && row.ranks > 1; });
     };
     std::string why = "one rank: nothing to compare";
-    if (several && has("collective_seconds")) {
+    if (several && aggregate.compared == 0) {
+      why = "no two ranks of a job ran at the same time: nothing to compare";
+    } else if (several && has("collective_seconds")) {
       why = "no rank waits so much less in collectives than the others";
     } else if (several && has("step_p50_seconds")) {
       why =

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include <genscope/aggregate.h>
+#include <genscope/analyze.h>
 
 #include "report/table.h"
 
@@ -16,7 +16,7 @@ std::string aggregate_title(const Aggregate& aggregate);
 
 // What is missing, failed, unread, double, and what else must be known: {"missing", "rank 2"}. At
 // most `limit` of one sort, the rest counted.
-std::vector<std::pair<std::string, std::string>> aggregate_troubles(const Aggregate& aggregate,
+std::vector<std::pair<std::string, std::string>> aggregate_problems(const Aggregate& aggregate,
                                                                     std::size_t limit);
 
 // Who holds the others up, or why nobody is named: {"culprit", "rank 1 waits ..."}.

@@ -25,9 +25,9 @@ void table(const char* title, const rep::Table& rows, std::string& out) {
 
 void aggregate_markdown(const Aggregate& aggregate, const Sink& sink) {
   std::string out = "# " + rep::aggregate_title(aggregate) + "\n";
-  const auto troubles = rep::aggregate_troubles(aggregate, kSentences);
-  if (!troubles.empty()) out += "\n";
-  list(troubles, out);
+  const auto problems = rep::aggregate_problems(aggregate, kSentences);
+  if (!problems.empty()) out += "\n";
+  list(problems, out);
   table("Stages", rep::stage_rows(aggregate, kStages), out);
   table("Figures", rep::figure_rows(aggregate), out);
   if (const std::string method = rep::median_method(aggregate); !method.empty()) {

@@ -15,8 +15,8 @@ namespace {
 
 namespace rep = report;
 
-constexpr std::size_t kTroubleLabel = 11;  // the indent and the label before a text
-constexpr std::size_t kTroubleLines = 20;  // of one sort
+constexpr std::size_t kProblemLabel = 11;  // the indent and the label before a text
+constexpr std::size_t kProblemLines = 20;  // of one sort
 constexpr std::size_t kVictimLines = 4;
 constexpr std::size_t kClockLines = 8;
 constexpr std::size_t kStageRows = 30;
@@ -29,7 +29,7 @@ class AggregateText {
 
   std::string make() {
     out_ = bold(rep::aggregate_title(a_)) + "\n";
-    for (const auto& [label, text] : rep::aggregate_troubles(a_, kTroubleLines)) field(label, text);
+    for (const auto& [label, text] : rep::aggregate_problems(a_, kProblemLines)) field(label, text);
     table("Stages, time of each rank", rep::stage_rows(a_, kStageRows));
     table("Figures", rep::figure_rows(a_));
     if (const std::string method = rep::median_method(a_); !method.empty()) {
@@ -60,12 +60,12 @@ class AggregateText {
 
   // A label and a text that is broken into lines beside it.
   void field(const std::string& label, const std::string& text) {
-    std::string lines = rep::wrap(text, width_ - kTroubleLabel);
+    std::string lines = rep::wrap(text, width_ - kProblemLabel);
     for (std::size_t at = 0; (at = lines.find('\n', at)) != std::string::npos;
-         at += kTroubleLabel) {
-      lines.insert(at + 1, kTroubleLabel - 2, ' ');  // wrap() indents by two
+         at += kProblemLabel) {
+      lines.insert(at + 1, kProblemLabel - 2, ' ');  // wrap() indents by two
     }
-    out_ += fmt::format("  {:<{}}{}\n", label, kTroubleLabel - 2, lines);
+    out_ += fmt::format("  {:<{}}{}\n", label, kProblemLabel - 2, lines);
   }
 
   const Aggregate& a_;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <genscope/compare.h>
+#include <genscope/analyze.h>
 
 #include "report/table.h"
 

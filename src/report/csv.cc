@@ -12,7 +12,7 @@ namespace genscope {
 
 void report_csv(const Run& /*run*/, const Analysis& analysis, const Sink& sink) {
   sink(
-      "name,kind,count,total_ns,self_ns,share_ratio,min_ns,mean_ns,p50_ns,p95_ns,p99_ns,max_ns,"
+      "name,kind,count,total_ns,self_ns,share,min_ns,mean_ns,p50_ns,p95_ns,p99_ns,max_ns,"
       "device_ns,failed,unfinished\n");
   for (const StageRow& r : analysis.stages) {
     std::string line = fmt::format("{},{},{},{},{},", report::csv_field(r.name), name(r.kind),

@@ -5,32 +5,17 @@
 #include <cstdint>
 #include <string>
 
+#include "base/figures.h"
+
 namespace genscope::report {
 
-// Three significant digits and the unit that fits: "0 ns", "12.3 us", "1.00 ms", "98.7 s". From
-// 1000 s on, whole seconds with separators. `tight` leaves out the space, for tables.
-std::string duration(double ns, bool tight = false);
-inline std::string duration(std::int64_t ns, bool tight = false) {
-  return duration(static_cast<double>(ns), tight);
-}
-
-// Three significant digits: "312 W".
-std::string watts(double value);
-
-// "1,234,567".
-std::string count(std::uint64_t n);
-
-// "1 span", "2 spans", "1,000 spans".
-std::string counted(std::uint64_t n, const char* singular, const char* plural);
-
-// "512 B", "1.50 KiB", "12.3 GiB".
-std::string bytes(std::uint64_t n);
-
-// Three significant digits at most, two decimals at most: "100%", "45.2%", "4.52%", "0.05%".
-std::string percent(double ratio);
-
-// "0.25 J", "3000 J"; from an hour of a watt on in watt-hours: "1.5 Wh".
-std::string energy(double joules);
+using base::bytes;
+using base::count;
+using base::counted;
+using base::duration;
+using base::energy;
+using base::percent;
+using base::watts;
 
 // How many columns a text may use: what was asked for, at least 40.
 std::size_t text_width(int asked) noexcept;

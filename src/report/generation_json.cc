@@ -238,6 +238,23 @@ Json models_json(const std::vector<ModelRow>& all) {
   return out;
 }
 
+Json stage_tree_json(const StageTree& tree) {
+  Json nodes = Json::array();
+  for (const StageNode& node : tree.nodes) {
+    nodes.push_back({{"name", node.name},
+                     {"kind", name(node.kind)},
+                     {"parent", node.parent == kNone ? Json(nullptr) : Json(node.parent)},
+                     {"count", node.count},
+                     {"total_ns", node.total_ns},
+                     {"self_ns", node.self_ns},
+                     {"steps", node.steps}});
+  }
+  return {{"processes", tree.processes},
+          {"wall_ns", tree.wall_ns},
+          {"outside_ns", tree.outside_ns},
+          {"nodes", std::move(nodes)}};
+}
+
 Json stage_groups_json(const std::vector<StageGroup>& groups) {
   Json out = Json::array();
   for (const StageGroup& group : groups) {
@@ -329,6 +346,7 @@ Json steps_json(const StepSummary& s, Json& absent) {
 
 void add_generation_json(const Analysis& analysis, Json& report, Json& absent) {
   report["stage_groups"] = stage_groups_json(analysis.stage_groups);
+  report["stage_tree"] = stage_tree_json(analysis.stage_tree);
   report["loads"] = loads_json(analysis.loads, absent);
   report["ranks"] = ranks_json(analysis.ranks, absent);
   report["diffusion"] = diffusion_json(analysis.diffusion, absent);

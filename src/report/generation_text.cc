@@ -67,9 +67,12 @@ void say_steady(const StepSummary& s, std::vector<std::string>& out) {
   }
   out.push_back(std::move(text));
   if (const auto& trend = s.trend_percent_per_100; trend && !trend->flat()) {
-    out.push_back(fmt::format(
-        "Steps become {} by {:.3g}% of their median per 100 steps (95% interval {:.3g} to {:.3g})",
-        trend->value > 0 ? "slower" : "faster", std::abs(trend->value), trend->low, trend->high));
+    const double percent_ns = static_cast<double>(s.steady_p50_ns.value_or(0)) / 100;
+    const auto [near, far] = std::minmax({std::abs(trend->low), std::abs(trend->high)});
+    out.push_back(fmt::format("Steps take {} {} per 100 steps (95% interval {} to {})",
+                              duration(std::abs(trend->value) * percent_ns),
+                              trend->value > 0 ? "longer" : "less", duration(near * percent_ns),
+                              duration(far * percent_ns)));
   }
   if (s.outlier_count > 0) {
     const auto worst = std::max_element(

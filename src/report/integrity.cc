@@ -99,18 +99,18 @@ std::vector<std::string> mixed_setting_sentences(const Analysis& analysis) {
 
 std::vector<std::string> loss_sentences(const Analysis& analysis) {
   const RecorderSummary& r = analysis.recorder;
-  if (r.lost_spans + r.lost_records == 0) return {"nothing was dropped"};
+  if (r.dropped_spans + r.dropped_records == 0) return {"nothing was dropped"};
   std::vector<std::string> out;
-  out.push_back(losses(r.lost_spans, r.lost_records) + " dropped" +
+  out.push_back(losses(r.dropped_spans, r.dropped_records) + " dropped" +
                 (r.stopped.empty() ? " because buffers were full:"
                                    : ", since " + printable(r.stopped.front()) + ":"));
   for (std::size_t i = 1; i < std::min(r.stopped.size(), kMostReasons); ++i) {
     out.push_back("  and since " + printable(r.stopped[i]));
   }
   for (const TrackRow& track : analysis.tracks) {
-    if (track.lost_spans + track.lost_records == 0) continue;
+    if (track.dropped_spans + track.dropped_records == 0) continue;
     out.push_back(fmt::format("  pid {} tid {} {}: {}", track.pid, track.tid, printable(track.name),
-                              losses(track.lost_spans, track.lost_records)));
+                              losses(track.dropped_spans, track.dropped_records)));
   }
   return out;
 }

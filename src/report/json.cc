@@ -33,6 +33,7 @@ class JsonReport {
   Json make() {
     Json out;
     out["schema"] = "genscope.report/1";
+    out["headline"] = headline(run_, analysis_, advice_);
     out["run"] = run();
     out["stages"] = stages();
     out["clocks"] = report::clocks_sentence(analysis_);
@@ -45,6 +46,7 @@ class JsonReport {
     out["cgroup"] = report::cgroup_json(telemetry, absent_);
     out["cpu_packages"] = report::cpu_packages_json(telemetry, absent_);
     out["allocators"] = report::allocators_json(telemetry, absent_);
+    out["own_metrics"] = report::own_metrics_json(telemetry, absent_);
     out["processes"] = report::processes_json(telemetry);
     out["telemetry_events"] = report::telemetry_events_json(telemetry);
     out["resources"] = report::resources_json(analysis_.resources, absent_);
@@ -163,8 +165,8 @@ class JsonReport {
                      {"busy_ns", r.busy_ns},
                      {"first_ns", any ? Json(r.first_ns) : Json(nullptr)},
                      {"last_ns", any ? Json(r.last_ns) : Json(nullptr)},
-                     {"dropped_spans", r.lost_spans},
-                     {"dropped_records", r.lost_records}});
+                     {"dropped_spans", r.dropped_spans},
+                     {"dropped_records", r.dropped_records}});
     }
     return out;
   }
@@ -191,7 +193,7 @@ class JsonReport {
   // Null if nothing was dropped.
   static Json dropped_reason(const RecorderSummary& r) {
     if (!r.stopped.empty()) return r.stopped.front();
-    return r.lost_spans + r.lost_records > 0 ? Json("buffers were full") : Json(nullptr);
+    return r.dropped_spans + r.dropped_records > 0 ? Json("buffers were full") : Json(nullptr);
   }
 
   Json recorder() {
@@ -200,14 +202,19 @@ class JsonReport {
     out["spans"] = r.spans;
     out["events"] = r.events;
     out["counters"] = r.counters;
-    out["dropped"] = r.lost_spans + r.lost_records;
-    out["dropped_spans"] = r.lost_spans;
-    out["dropped_records"] = r.lost_records;
+    out["dropped"] = r.dropped_spans + r.dropped_records;
+    out["dropped_spans"] = r.dropped_spans;
+    out["dropped_records"] = r.dropped_records;
     out["dropped_reason"] = dropped_reason(r);
     out["threads"] = r.threads;
     out["bytes"] = r.bytes;
     out["probe_cpu_ns"] =
         r.probe_cpu_ns ? Json(*r.probe_cpu_ns) : missing("recorder.probe_cpu_ns", kNoProbes);
+    out["probe_steady_ratio"] =
+        r.probe_steady_ratio
+            ? Json(*r.probe_steady_ratio)
+            : missing("recorder.probe_steady_ratio",
+                      r.probe_cpu_ns ? "the sampler read its own clock only once" : kNoProbes);
     return out;
   }
 

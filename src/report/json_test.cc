@@ -135,7 +135,7 @@ TEST(JsonReport, HoldsTheFigures) {
 TEST(JsonReport, WhatIsNotMeasuredIsNullWithAReason) {
   const Json r = report_of(testing::make_run(testing::sample_trace()));
   for (const char* path : {"/process/cpu_ns", "/gpus", "/steps/trend", "/recorder/probe_cpu_ns",
-                           "/run/exit_code", "/run/ranks"}) {
+                           "/recorder/probe_steady_ratio", "/run/exit_code", "/run/ranks"}) {
     EXPECT_TRUE(r.at(Json::json_pointer(path)).is_null()) << path;
     std::string dotted = std::string(path).substr(1);
     std::replace(dotted.begin(), dotted.end(), '/', '.');

@@ -82,8 +82,11 @@ std::string finding_item(const Finding& found) {
   if (!found.evidence.empty()) {
     out += fmt::format("  - evidence: {}\n", markdown_text(evidence_text(found)));
   }
-  if (const std::string gain = gain_text(rule); !gain.empty()) {
-    out += fmt::format("  - gain: {}\n", escaped(gain));
+  if (const std::string here = here_text(found); !here.empty()) {
+    out += fmt::format("  - here: {}\n", escaped(here));
+  }
+  if (const std::string elsewhere = elsewhere_text(rule); !elsewhere.empty()) {
+    out += fmt::format("  - elsewhere: {}\n", escaped(elsewhere));
   }
   out += fmt::format("  - confidence: {}", name(rule.confidence));
   if (!rule.citation.empty()) out += fmt::format("; source: {}", escaped(rule.citation));
@@ -94,7 +97,7 @@ std::string findings(const Advice& advice) {
   std::string out;
   for (const Finding& found : advice.findings) out += finding_item(found);
   if (!out.empty()) out += "\n";
-  return out + fmt::format("{} fired, {} did not, {} abstained for want of facts.\n",
+  return out + fmt::format("{} fired, {} did not, {} lacked data.\n",
                            counted(advice.findings.size(), "rule", "rules"),
                            count(advice.silent.size()), count(advice.abstained.size()));
 }
@@ -105,8 +108,8 @@ std::string findings(const Advice& advice) {
 void report_markdown(const Run& run, const Analysis& analysis, const Advice& advice,
                      const Sink& sink) {
   using namespace report;
-  sink(fmt::format("# {}\n\n{}\n", run.name.empty() ? "run" : escaped(run.name),
-                   heading_table(run, analysis)));
+  sink(fmt::format("# {}\n\n{}\n\n{}\n", run.name.empty() ? "run" : escaped(run.name),
+                   markdown_text(headline(run, analysis, advice)), heading_table(run, analysis)));
   sink("## Stages\n\n");
   sink(analysis.stages.empty() ? "No spans were recorded.\n" : stage_table(analysis));
   std::vector<Section> parts = generation_sections(analysis);
@@ -132,8 +135,8 @@ void advice_markdown(const Advice& advice, bool all, const Sink& sink) {
   sink("## Findings\n\n" + findings(advice));
   if (!all) return;
   if (!advice.abstained.empty()) {
-    sink("\n## Abstained\n\n");
-    Table table({{"rule", true}, {"for want of", true}});
+    sink("\n## Rules that lacked data\n\n");
+    Table table({{"rule", true}, {"what", true}});
     for (const Abstention& one : advice.abstained) {
       std::string missing;
       for (const auto& [fact, reason] : one.missing) {

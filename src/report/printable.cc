@@ -34,4 +34,26 @@ std::string markdown_text(std::string_view printable) {
   return out;
 }
 
+std::string shell_word(std::string_view word) {
+  constexpr std::string_view kSpecial = " \"'`$\\|&;<>()*?[]{}!#~";
+  const auto is_control = [](char c) { return c == '\n' || c == '\t' || c == '\r'; };
+  const bool controls = std::any_of(word.begin(), word.end(), is_control);
+  if (!controls && !word.empty() && word.find_first_of(kSpecial) == word.npos) {
+    return std::string(word);
+  }
+  std::string out = controls ? "$'" : "'";
+  for (const char c : word) {
+    if (is_control(c)) {
+      out += c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\r";
+    } else if (c == '\'') {
+      out += controls ? "\\'" : "'\\''";
+    } else if (c == '\\' && controls) {
+      out += "\\\\";
+    } else {
+      out += c;
+    }
+  }
+  return out + '\'';
+}
+
 }  // namespace genscope::report

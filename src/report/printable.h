@@ -23,27 +23,16 @@ std::string wrap(std::string_view text, std::size_t limit);
 // Printable text for Markdown: what would be markup, a cell's border or HTML is escaped.
 std::string markdown_text(std::string_view printable);
 
-// A command line, its words quoted as a shell would need them; printable.
+// A word as a shell would need it: as it is, '...', or $'...' if it has control characters.
+std::string shell_word(std::string_view word);
+
+// A command line that a shell would read as these words; printable, in one line.
 template <class Words>
 std::string command_line(const Words& words) {
   std::string line;
   for (const std::string& word : words) {
     if (!line.empty()) line += ' ';
-    const bool plain =
-        !word.empty() && word.find_first_of(" \t\n\"'`$\\|&;<>()*?[]{}!#~") == std::string::npos;
-    if (plain) {
-      line += word;
-      continue;
-    }
-    line += '\'';
-    for (const char c : word) {
-      if (c == '\'') {
-        line += "'\\''";
-      } else {
-        line += c;
-      }
-    }
-    line += '\'';
+    line += shell_word(word);
   }
   return printable(line);
 }

@@ -89,6 +89,8 @@ TEST(Printable, CsvFieldsAreNoFormulas) {
 TEST(Printable, CommandLineQuotesWords) {
   EXPECT_EQ(command_line(std::vector<std::string>{"python", "gen.py", "a b", "", "it's"}),
             "python gen.py 'a b' '' 'it'\\''s'");
+  EXPECT_EQ(command_line(std::vector<std::string>{"python", "-c", "a='b'\nprint(a, \"\\\\\")"}),
+            R"(python -c $'a=\'b\'\nprint(a, "\\\\")')");
 }
 
 TEST(Printable, MarkdownHasNoMarkupOfOthers) {

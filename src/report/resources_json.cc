@@ -181,6 +181,14 @@ Json gpu_json(const GpuUse& gpu, Json& absent) {
           {"other_processes", or_null(gpu.other_processes)}};
 }
 
+Json time_json(const TimeSplit& time, Json& absent) {
+  if (!time.reason.empty()) absent["resources.time"] = time.reason;
+  return {
+      {"on_cpu_share", or_null(time.on_cpu_share)},     {"ready_share", or_null(time.ready_share)},
+      {"storage_share", or_null(time.storage_share)},   {"other_share", or_null(time.other_share)},
+      {"cpu_wait_share", or_null(time.cpu_wait_share)}, {"covered_seconds", time.covered_seconds}};
+}
+
 Json host_json(const HostUse& host, Json& absent) {
   if (!host.main_thread_busy_ratio) {
     absent["resources.host.main_thread_busy_ratio"] = host.main_thread_reason;
@@ -189,7 +197,17 @@ Json host_json(const HostUse& host, Json& absent) {
   return {{"main_thread_busy_ratio", or_null(host.main_thread_busy_ratio)},
           {"major_faults_per_second", or_null(host.major_faults_per_second)},
           {"read_bytes_per_second", or_null(host.read_bytes_per_second)},
-          {"memory_peak_share", or_null(host.memory_peak_share)}};
+          {"memory_peak_share", or_null(host.memory_peak_share)},
+          {"cpus", or_null(host.cpus)},
+          {"own_cores", or_null(host.own_cores)},
+          {"other_cores", or_null(host.other_cores)},
+          {"steal_share", or_null(host.steal_share)},
+          {"throttled_share", or_null(host.throttled_share)},
+          {"threads_seen", or_null(host.threads_seen)},
+          {"rss_peak_bytes", or_null(host.rss_peak_bytes)},
+          {"swap_peak_bytes", or_null(host.swap_peak_bytes)},
+          {"read_bytes", or_null(host.read_bytes)},
+          {"write_bytes", or_null(host.write_bytes)}};
 }
 
 Json allocator_json(const AllocatorUse& use, Json& absent) {
@@ -220,6 +238,7 @@ Json resources_json(const Resources& resources, Json& absent) {
   out["kernels"] = kernels_json(resources);
   out["step_traffic"] = traffic_json(resources.step_traffic, absent);
   out["span_clock"] = span_clock_json(resources.span_clock, absent);
+  out["time"] = time_json(resources.time, absent);
   out["gpu"] = gpu_json(resources.gpu, absent);
   out["host"] = host_json(resources.host, absent);
   out["allocator"] = allocator_json(resources.allocator, absent);

@@ -34,8 +34,9 @@ void add_growth(const Resources& resources, std::vector<std::string>& sentences)
     if (!growth.leak) continue;
     const Slope& slope = *growth.bytes_per_second;
     std::string text = fmt::format(
-        "Memory of {} grows by {} a second ({} to {}), {} {}: a leak, or a cache that is never "
-        "full",
+        "Memory of {} grows by {} a second ({} to {}), {} {}, to the end: a leak, or a cache that "
+        "is not "
+        "full yet",
         growth.what == "host" ? "the host" : printable(growth.what), size_of(slope.value),
         size_of(slope.low), size_of(slope.high), percent(growth.growth_ratio.value_or(0)),
         growth.stretch == "steady steps" ? "over the steady steps" : "after the first quarter");

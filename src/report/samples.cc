@@ -46,15 +46,6 @@ struct JsonLines {
   }
 };
 
-// Places of the readings of each name, in the order of the trace.
-std::vector<std::vector<std::uint32_t>> by_name(const Trace& trace) {
-  std::vector<std::vector<std::uint32_t>> places(trace.names.size());
-  for (std::uint32_t i = 0; i < trace.counters.size(); ++i) {
-    places[trace.counters.name[i]].push_back(i);
-  }
-  return places;
-}
-
 template <class Lines>
 void dump(const Run& run, const Analysis& analysis, std::uint64_t points, const Sink& sink) {
   Buffer buffer;
@@ -62,7 +53,7 @@ void dump(const Run& run, const Analysis& analysis, std::uint64_t points, const 
   for (std::size_t t = 0; t < run.traces.size(); ++t) {
     const Trace& trace = run.traces[t];
     const std::int64_t shift = report::shift_to_begin(analysis, t);
-    const auto places = by_name(trace);
+    const auto places = report::readings_by_name(trace);
     for (std::size_t name = 0; name < places.size(); ++name) {
       if (places[name].empty()) continue;
       const std::string counter = Lines::ready(trace.names[name].text);

@@ -29,7 +29,7 @@ TEST(CsvReport, HasUnitsInItsHeaderAndEmptyForUnknown) {
   const auto lines = lines_of(testing::make_run(testing::sample_trace()), report_csv);
   ASSERT_EQ(lines.size(), 6u);
   EXPECT_EQ(lines[0],
-            "name,kind,count,total_ns,self_ns,share_ratio,min_ns,mean_ns,p50_ns,p95_ns,p99_ns,"
+            "name,kind,count,total_ns,self_ns,share,min_ns,mean_ns,p50_ns,p95_ns,p99_ns,"
             "max_ns,device_ns,failed,unfinished");
   EXPECT_THAT(lines[2], StartsWith("denoise,stage,1,600000000,0,0.6,600000000,600000000,"));
   EXPECT_EQ(lines[3], "save,stage,0,200000000,200000000,0.2,,,,,,,,0,1");

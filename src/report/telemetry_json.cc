@@ -216,6 +216,33 @@ Json allocators_json(const Telemetry& telemetry, Json& absent) {
   return out;
 }
 
+Json own_metrics_json(const Telemetry& telemetry, Json& absent) {
+  Json out = Json::array();
+  for (const EntityRow& entity : telemetry.entities) {
+    for (const SeriesRow& row : entity.series) {
+      if (!is_own(entity, row)) continue;
+      const auto figure = [&](double value) { return row.count > 0 ? Json(value) : Json(nullptr); };
+      if (row.count == 0) {
+        absent["own_metrics[" + std::to_string(out.size()) + "]"] = reason_of(&row);
+      }
+      out.push_back({{"entity", entity.entity.id},
+                     {"entity_name", text_or_null(entity.entity.name)},
+                     {"metric", row.metric->id},
+                     {"unit", row.metric->unit},
+                     {"kind", name(row.metric->kind)},
+                     {"description", text_or_null(std::string(row.metric->description))},
+                     {"source", text_or_null(row.source)},
+                     {"count", row.count},
+                     {"first", figure(row.first)},
+                     {"last", figure(row.last)},
+                     {"min", figure(row.min)},
+                     {"mean", figure(row.mean)},
+                     {"max", figure(row.max)}});
+    }
+  }
+  return out;
+}
+
 Json processes_json(const Telemetry& telemetry) {
   Json out = Json::array();
   const auto whole = [](const std::optional<double>& value) {

@@ -14,6 +14,7 @@ Json system_json(const Telemetry& telemetry, Json& absent);
 Json cgroup_json(const Telemetry& telemetry, Json& absent);
 Json cpu_packages_json(const Telemetry& telemetry, Json& absent);
 Json allocators_json(const Telemetry& telemetry, Json& absent);
+Json own_metrics_json(const Telemetry& telemetry, Json& absent);
 Json processes_json(const Telemetry& telemetry);
 Json telemetry_events_json(const Telemetry& telemetry);
 

@@ -28,15 +28,17 @@ void add_tree(const Analysis& analysis, const EntityRow& tree, std::vector<Fact>
   if (const auto cpu = tree.value("cpu_ns", &SeriesRow::max)) {
     std::string text = duration(*cpu);
     if (analysis.wall_ns > 0) {
-      text +=
-          fmt::format(", {:.3g} cores on average", *cpu / static_cast<double>(analysis.wall_ns));
+      text += fmt::format(", {} cores on average",
+                          base::figure(*cpu / static_cast<double>(analysis.wall_ns)));
     }
     facts.push_back({"CPU", text});
   }
+  const std::string time = time_text(analysis.resources.time);
+  if (!time.empty()) facts.push_back({"time", time});
   if (const auto peak = tree.value("rss_bytes", &SeriesRow::max)) {
-    std::string text = bytes_of(*peak) + " at most";
+    std::string text = bytes_of(*peak) + " at the peak";
     const auto anon = tree.value("rss_anon_bytes", &SeriesRow::max);
-    if (anon) text += ", " + bytes_of(*anon) + " of it without a file behind it";
+    if (anon) text += ", " + bytes_of(*anon) + " of it anonymous";
     facts.push_back({"memory", text});
   }
   const auto read = tree.value("io_read_bytes", &SeriesRow::max);
@@ -48,27 +50,26 @@ void add_tree(const Analysis& analysis, const EntityRow& tree, std::vector<Fact>
   const auto threads = tree.value("threads", &SeriesRow::max);
   if (processes && threads) {
     facts.push_back(
-        {"at once", counted(static_cast<std::uint64_t>(*processes), "process", "processes") + ", " +
-                        counted(static_cast<std::uint64_t>(*threads), "thread", "threads")});
+        {"seen", counted(static_cast<std::uint64_t>(*processes), "process", "processes") + ", " +
+                     counted(static_cast<std::uint64_t>(*threads), "thread", "threads") +
+                     " at once"});
   }
 }
 
 }  // namespace
 
-std::string throttle_words(std::uint64_t bits) {
-  constexpr std::pair<std::uint64_t, const char*> kWords[] = {
-      {trace::kThrottlePowerCap, "power cap"},
-      {trace::kThrottleThermalSoftware | trace::kThrottleThermalHardware, "thermal"},
-      {trace::kThrottlePowerBrake, "power brake"},
-      {trace::kThrottleCurrent, "current"},
-      {trace::kThrottleHardwareSlowdown, "hardware"},
-      {trace::kThrottleOther, "other"},
+std::string time_text(const TimeSplit& time) {
+  if (!time.on_cpu_share) return "";
+  constexpr double kNothing = 0.005;
+  const auto whole = [](double share) { return fmt::format("{:.0f}%", share * 100); };
+  std::string text = whole(*time.on_cpu_share) + " on a CPU";
+  const auto part = [&](const std::optional<double>& share, const char* what) {
+    if (share && *share >= kNothing) text += ", " + whole(*share) + what;
   };
-  std::string words;
-  for (const auto& [mask, word] : kWords) {
-    if ((bits & mask) != 0) words += (words.empty() ? "" : ", ") + std::string(word);
-  }
-  return words;
+  part(time.ready_share, " ready for one");
+  part(time.storage_share, " on storage");
+  part(time.other_share, " asleep or waiting");
+  return text;
 }
 
 std::vector<Fact> usage_facts(const Analysis& analysis) {
@@ -127,7 +128,7 @@ Table device_table(const Telemetry& telemetry) {
     std::string throttled = "n/a";
     if (throttle != nullptr && throttle->covered_seconds > 0) {
       throttled = percent(throttle->flagged_seconds / throttle->covered_seconds);
-      const std::string words = throttle_words(throttle->bits);
+      const std::string words = trace::throttle_words(static_cast<double>(throttle->bits));
       if (!words.empty()) throttled += " (" + words + ")";
     }
     const bool known = row.energy && row.energy->joules;
@@ -142,12 +143,35 @@ Table device_table(const Telemetry& telemetry) {
   return table;
 }
 
+Table own_metrics_table(const Telemetry& telemetry) {
+  Table table({{"metric", true},
+               {"of", true},
+               {"unit", true},
+               {"values"},
+               {"first"},
+               {"last"},
+               {"min"},
+               {"mean"},
+               {"max"}});
+  for (const EntityRow& entity : telemetry.entities) {
+    const std::string of = entity.entity.name.empty() ? entity.entity.id : entity.entity.name;
+    for (const SeriesRow& row : entity.series) {
+      if (!is_own(entity, row)) continue;
+      const auto figure = [&](double value) { return row.count > 0 ? number(value) : "n/a"; };
+      table.add({printable(row.metric->id), printable(of), printable(row.metric->unit),
+                 count(row.count), figure(row.first), figure(row.last), figure(row.min),
+                 figure(row.mean), figure(row.max)});
+    }
+  }
+  return table;
+}
+
 std::vector<std::string> telemetry_sentences(const Telemetry& telemetry) {
   std::vector<std::string> sentences;
   for (const AllocatorRow& row : telemetry.allocators) {
     if (!row.reserved_bytes) continue;
-    std::string text = fmt::format("Allocator of {}: {} reserved at most", printable(row.device),
-                                   bytes_of(*row.reserved_bytes));
+    std::string text = fmt::format("Allocator of {}: {} reserved at the peak",
+                                   printable(row.device), bytes_of(*row.reserved_bytes));
     const auto part = [&](const std::optional<double>& value, const char* what) {
       if (value) text += fmt::format(", {} {}", bytes_of(*value), what);
     };

@@ -16,13 +16,17 @@ struct Fact {
 };
 std::vector<Fact> usage_facts(const Analysis& analysis);
 
+// "62% on a CPU, 20% ready for one, 3% on storage, 15% asleep or waiting"; "" if nothing is known.
+// Shares that round to nothing are left out.
+std::string time_text(const TimeSplit& time);
+
 // One row per GPU and CPU package; empty if there is none. Unknown is "n/a".
 Table device_table(const Telemetry& telemetry);
 
+// One row per series of the program's own probes, in its unit; empty if there is none.
+Table own_metrics_table(const Telemetry& telemetry);
+
 // Allocators, doubts about energy, devices that were lost, figures that are missing: sentences.
 std::vector<std::string> telemetry_sentences(const Telemetry& telemetry);
-
-// "power cap, thermal": the words for the bits of throttle_reasons that are faults.
-std::string throttle_words(std::uint64_t bits);
 
 }  // namespace genscope::report

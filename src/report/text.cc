@@ -16,9 +16,6 @@
 #include "report/printable.h"
 #include "report/resources_text.h"
 #include "report/shown_rows.h"
-#include "report/styles/aggregate_statistics.h"
-#include "report/styles/live_lines.h"
-#include "report/styles/performance_summary.h"
 #include "report/table.h"
 #include "report/telemetry_text.h"
 
@@ -54,6 +51,7 @@ class TextReport {
       for (const rep::Section& part : rep::generation_sections(analysis_)) section(part);
       for (const rep::Section& part : rep::resource_sections(analysis_.resources)) section(part);
       tracks();
+      own_metrics();
       counters();
       recorder();
     }
@@ -181,11 +179,11 @@ class TextReport {
   void tracks() {
     std::vector<const TrackRow*> rows;
     for (const TrackRow& row : analysis_.tracks) {  // a sampler's thread has samples, no spans
-      if (row.spans + row.lost_spans + row.lost_records > 0) rows.push_back(&row);
+      if (row.spans + row.dropped_spans + row.dropped_records > 0) rows.push_back(&row);
     }
     if (rows.empty()) return;
     heading("Threads");
-    rep::Table table({{"thread", true}, {"pid"}, {"tid"}, {"spans"}, {"busy"}, {"lost"}});
+    rep::Table table({{"thread", true}, {"pid"}, {"tid"}, {"spans"}, {"busy"}, {"dropped"}});
     if (rows.size() > kMaxTracks) {
       std::stable_sort(rows.begin(), rows.end(), [](const TrackRow* a, const TrackRow* b) {
         return a->busy_ns > b->busy_ns;
@@ -196,10 +194,17 @@ class TextReport {
       const TrackRow& r = *rows[i];
       table.add({r.name.empty() ? "-" : rep::printable(r.name), fmt::format("{}", r.pid),
                  r.tid != 0 ? fmt::format("{}", r.tid) : "-", rep::count(r.spans),
-                 rep::duration(r.busy_ns, true), rep::count(r.lost_spans + r.lost_records)});
+                 rep::duration(r.busy_ns, true), rep::count(r.dropped_spans + r.dropped_records)});
     }
     out_ += table.render(width_, color_);
     more(rows.size(), shown);
+  }
+
+  void own_metrics() {
+    const rep::Table table = rep::own_metrics_table(analysis_.telemetry);
+    if (table.empty()) return;
+    heading("Own metrics");
+    out_ += table.render(width_, color_);
   }
 
   void counters() {
@@ -247,7 +252,7 @@ class TextReport {
       }
       sentence(cost);
     }
-    const bool lost = r.lost_spans + r.lost_records > 0;
+    const bool lost = r.dropped_spans + r.dropped_records > 0;
     for (const std::string& loss : rep::loss_sentences(analysis_)) {
       lost ? warning(loss) : sentence(loss);
     }
@@ -277,18 +282,6 @@ class TextReport {
 
 void report_text(const Run& run, const Analysis& analysis, const Advice& advice,
                  const TextOptions& options, const Sink& sink) {
-  switch (options.style) {
-    case TextStyle::performance_summary:
-      return sink(rep::performance_summary(run, analysis));
-    case TextStyle::aggregate_statistics:
-      return sink(rep::aggregate_statistics(analysis));
-    case TextStyle::batch_lines:
-      return sink(rep::batch_lines(run, analysis));
-    case TextStyle::profiling_metrics:
-      return sink(rep::profiling_metrics(run, analysis));
-    case TextStyle::standard:
-      break;
-  }
   sink(TextReport(run, analysis, advice, options).make());
 }
 

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "report/printable.h"
+#include "report/telemetry_text.h"
 #include "report/testing/advice.h"
 #include "report/testing/sample.h"
 #include "report/testing/sampled.h"
@@ -124,8 +125,8 @@ TEST(TextReport, SaysWhenNothingWasRecorded) {
 
 TEST(TextReport, StatesLossesPerThreadAndDamage) {
   Trace trace = testing::sample_trace();
-  trace.tracks[0].lost_spans = 1'234;
-  trace.tracks[0].lost_records = 1;
+  trace.tracks[0].dropped_spans = 1'234;
+  trace.tracks[0].dropped_records = 1;
   trace.integrity.closed = false;
   trace.integrity.recovered_chunks = 2;
   trace.integrity.bad_frames = 1;
@@ -166,11 +167,25 @@ TEST(MarkdownReport, HasTablesAndFindingsAndNoMarkupOfOthers) {
   const std::string text = testing::written([&](const Sink& sink) {
     report_markdown(run, analyze(run), testing::sample_advice(), sink);
   });
-  EXPECT_THAT(text, HasSubstr("# test\n\n|  |  |\n|---|---|\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("# test\n\nDenoise took 60% of 1.00 s: 2 steps of 200 ms. 3 findings.\n\n|  |  "
+                "|\n|---|---|\n"));
   EXPECT_THAT(text, HasSubstr("| denoise | stage | 1 | 600 ms | 0 ns | 60.0% |"));
   EXPECT_THAT(text, HasSubstr("vae\\\\x1b\\[31m"));
   EXPECT_THAT(text, HasSubstr("\n## Findings\n\n- **critical** RUN-FAILED"));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+}
+
+TEST(TimeText, SaysWhereTheTimeWentAndLeavesOutWhatRoundsToNothing) {
+  TimeSplit time;
+  EXPECT_EQ(report::time_text(time), "");
+  time.on_cpu_share = 0.62;
+  EXPECT_EQ(report::time_text(time), "62% on a CPU") << "the rest is not known";
+  time.ready_share = 0.2;
+  time.storage_share = 0.001;
+  time.other_share = 0.179;
+  EXPECT_EQ(report::time_text(time), "62% on a CPU, 20% ready for one, 18% asleep or waiting");
 }
 
 }  // namespace

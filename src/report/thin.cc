@@ -4,6 +4,14 @@
 
 namespace genscope::report {
 
+std::vector<std::vector<std::uint32_t>> readings_by_name(const Trace& trace) {
+  std::vector<std::vector<std::uint32_t>> places(trace.names.size());
+  for (std::uint32_t i = 0; i < trace.counters.size(); ++i) {
+    places[trace.counters.name[i]].push_back(i);
+  }
+  return places;
+}
+
 std::vector<std::uint32_t> thinned(std::span<const std::uint32_t> places,
                                    std::span<const double> values, std::uint64_t points) {
   if (points == 0 || places.size() <= points) return {places.begin(), places.end()};

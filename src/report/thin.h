@@ -5,7 +5,12 @@
 #include <span>
 #include <vector>
 
+#include <genscope/trace.h>
+
 namespace genscope::report {
+
+// Where the readings of each name are: rows of trace.counters, in their order.
+std::vector<std::vector<std::uint32_t>> readings_by_name(const Trace& trace);
 
 // At most `points` of `places`, which index `values`: the least and the greatest of each of
 // points/2 stretches of equally many readings, in their order. All of them if they are few enough

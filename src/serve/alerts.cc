@@ -12,28 +12,33 @@
 
 #include <genscope/advise.h>
 
+#include "trace/metrics.h"
+
 namespace genscope::serve {
 namespace {
 
-constexpr std::uint64_t kThermal = 0x60;  // NVML: software and hardware thermal slowdown
-
-using Device = std::map<std::string, double, std::less<>>;  // metric -> value
+// One machine or GPU, as its readings are now.
+struct Device {
+  EntityKind kind = EntityKind::other;
+  std::map<std::string_view, double> values;  // by metric
+};
 
 std::map<std::string, Device> devices_of(const Progress& progress) {
   std::map<std::string, Device> devices;
   for (const Progress::Process& p : progress.processes) {
-    for (const auto& [counter, value] : p.values) {
-      const std::size_t slash = counter.rfind('/');
-      if (slash == std::string::npos) continue;
-      devices[counter.substr(0, slash)][counter.substr(slash + 1)] = value;
+    for (const Progress::Value& value : p.values) {
+      if (value.metric == nullptr) continue;
+      Device& device = devices[value.entity];
+      device.kind = value.entity_kind;
+      device.values[value.metric->id] = value.value;
     }
   }
   return devices;
 }
 
 std::optional<double> value_of(const Device& device, std::string_view metric) {
-  const auto it = device.find(metric);
-  return it != device.end() ? std::optional(it->second) : std::nullopt;
+  const auto it = device.values.find(metric);
+  return it != device.values.end() ? std::optional(it->second) : std::nullopt;
 }
 
 void set_ratio(Facts& facts, const char* fact, std::optional<double> part,
@@ -41,14 +46,14 @@ void set_ratio(Facts& facts, const char* fact, std::optional<double> part,
   if (part && whole && *whole > 0) facts.set(fact, *part / *whole);
 }
 
-// A machine, or else a GPU: only the first says how much memory is left to programs.
 Facts facts_of_device(const Device& device) {
   Facts facts;
-  if (value_of(device, "memory_available_bytes")) {
+  if (device.kind == EntityKind::machine) {
     set_ratio(facts, "host.memory_peak_share", value_of(device, "memory_used_bytes"),
               value_of(device, "memory_total_bytes"));
     return facts;
   }
+  if (device.kind != EntityKind::gpu && device.kind != EntityKind::gpu_instance) return facts;
   set_ratio(facts, "gpu.memory_peak_share", value_of(device, "memory_used_bytes"),
             value_of(device, "memory_total_bytes"));
   set_ratio(facts, "gpu.clock_ratio", value_of(device, "clock_core_mhz"),
@@ -57,7 +62,7 @@ Facts facts_of_device(const Device& device) {
     facts.set("gpu.temperature_max_celsius", *celsius);
   }
   if (const auto reasons = value_of(device, "throttle_reasons"); reasons && *reasons >= 0) {
-    const bool hot = (static_cast<std::uint64_t>(*reasons) & kThermal) != 0;
+    const bool hot = (static_cast<std::uint64_t>(*reasons) & trace::kThrottleThermal) != 0;
     facts.set("throttling.thermal_share", hot ? 1.0 : 0.0);
   }
   return facts;
@@ -69,7 +74,7 @@ Facts facts_of_run(const Progress& progress) {
   std::vector<double> steps;
   const Progress::Process* slowest = nullptr;
   for (const Progress::Process& p : progress.processes) {
-    dropped += p.lost_spans;
+    dropped += p.dropped_spans;
     if (!p.rank || !p.step_seconds) continue;
     steps.push_back(*p.step_seconds);
     if (slowest == nullptr || *p.step_seconds > *slowest->step_seconds) slowest = &p;

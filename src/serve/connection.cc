@@ -14,7 +14,7 @@ namespace genscope::serve {
 namespace {
 
 namespace asio = boost::asio;
-using Trouble = boost::system::error_code;
+using boost::system::error_code;
 
 // Who is refused may still be sending: what comes is read and forgotten for a while, since a reset
 // connection would take the answer away from the client.
@@ -79,7 +79,7 @@ void Connection::proceed(RequestReader::State state) {
   }
   const std::span<char> room = reader_.room();
   stream_.async_read_some(asio::buffer(room.data(), room.size()),
-                          [self = shared_from_this()](Trouble error, std::size_t n) {
+                          [self = shared_from_this()](error_code error, std::size_t n) {
                             // Whoever is gone, or took too long, gets no answer.
                             if (error) return self->close();
                             self->proceed(self->reader_.take(n));
@@ -98,7 +98,7 @@ void Connection::refuse(HttpResponse response) {
 std::stop_token Connection::watch() {
   gone_ = std::stop_source();
   stream_.socket().async_wait(asio::ip::tcp::socket::wait_read,
-                              [self = shared_from_this(), number = ++watched_](Trouble error) {
+                              [self = shared_from_this(), number = ++watched_](error_code error) {
                                 if (error || self->closed_ || self->watched_ != number) return;
                                 if (!self->gone_.stop_possible()) return;  // answered meanwhile
                                 char byte = 0;
@@ -114,7 +114,7 @@ void Connection::answer(HttpResponse response, bool keep_alive, bool head_only) 
   if (closed_) return;
   if (gone_.stop_possible()) {
     gone_ = std::stop_source(std::nostopstate);
-    Trouble ignored;
+    error_code ignored;
     stream_.socket().cancel(ignored);  // nothing else is under way
   }
   busy = true;
@@ -133,7 +133,7 @@ void Connection::write(HttpResponse response, bool keep_alive, bool head_only) {
   stream_.expires_after(host_.limits.write);
   const std::array<asio::const_buffer, 2> parts = {asio::buffer(head_), asio::buffer(body_)};
   asio::async_write(stream_, parts,
-                    [self = shared_from_this(), bytes, keep_alive](Trouble error, std::size_t) {
+                    [self = shared_from_this(), bytes, keep_alive](error_code error, std::size_t) {
                       self->host_.sending_bytes -= bytes;
                       self->body_ = std::string();
                       if (error) return self->close();
@@ -148,7 +148,7 @@ void Connection::begin_stream(const HttpResponse& response) {
   stream_.expires_after(host_.limits.write);
   asio::async_write(stream_, asio::buffer(head_),
                     [self = shared_from_this(), name = response.stream, begun = response.streams](
-                        Trouble error, std::size_t) {
+                        error_code error, std::size_t) {
                       if (error || self->closed_) return self->close();
                       self->writing_ = false;
                       self->host_.subscribe(self, name, self->last_event_);
@@ -181,7 +181,7 @@ void Connection::write_events() {
   const EventText event = events_.front();
   stream_.expires_after(host_.limits.write);
   asio::async_write(stream_, asio::buffer(*event),
-                    [self = shared_from_this(), event](Trouble error, std::size_t) {
+                    [self = shared_from_this(), event](error_code error, std::size_t) {
                       self->writing_ = false;
                       if (error) return self->close();
                       if (!self->events_.empty()) self->events_.pop_front();
@@ -193,7 +193,7 @@ void Connection::write_events() {
 void Connection::finish() {
   if (closed_) return;
   busy = false;
-  Trouble failed;
+  error_code failed;
   stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, failed);
   if (failed || host_.stopping()) return close();
   stream_.expires_after(kDiscardTime);
@@ -204,7 +204,7 @@ void Connection::discard(std::size_t left) {
   if (closed_) return;
   body_.resize(4096);
   stream_.async_read_some(asio::buffer(body_),
-                          [self = shared_from_this(), left](Trouble error, std::size_t n) {
+                          [self = shared_from_this(), left](error_code error, std::size_t n) {
                             if (error || n >= left) return self->close();
                             self->discard(left - n);
                           });
@@ -213,7 +213,7 @@ void Connection::discard(std::size_t left) {
 void Connection::close() {
   if (closed_) return;
   closed_ = true;
-  Trouble ignored;
+  error_code ignored;
   stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
   stream_.close();
   host_.gone(*this);

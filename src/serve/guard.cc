@@ -183,7 +183,7 @@ std::optional<HttpResponse> Guard::refuse(const HttpRequest& request) const {
   return refused;
 }
 
-void Guard::dress(const HttpRequest& request, HttpResponse& response) const {
+void Guard::add_standard_headers(const HttpRequest& request, HttpResponse& response) const {
   for (const auto& header : std::initializer_list<std::pair<std::string, std::string>>{
            {"X-Content-Type-Options", "nosniff"},
            {"X-Frame-Options", "DENY"},

@@ -23,7 +23,7 @@ class Guard {
   // What every answer has: no sniffing, no framing, no referrer, a policy for content where the
   // answer has none of its own; and the cookie for a browser that came with the token in its
   // address.
-  void dress(const HttpRequest& request, HttpResponse& response) const;
+  void add_standard_headers(const HttpRequest& request, HttpResponse& response) const;
 
   const std::string& token() const noexcept { return token_; }
   const std::string& cookie() const noexcept { return cookie_; }  // name of it

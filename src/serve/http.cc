@@ -25,7 +25,7 @@ namespace {
 
 namespace asio = boost::asio;
 using tcp = asio::ip::tcp;
-using Trouble = boost::system::error_code;
+using boost::system::error_code;
 using std::chrono::milliseconds;
 
 constexpr std::size_t kLeastConnections = 4;
@@ -56,9 +56,10 @@ struct Channel {
   std::size_t bytes = 0;
 };
 
-// One thread that handlers run on, and how many requests it has.
+// Threads that handlers run on, and how many requests they have.
 struct Worker {
-  asio::thread_pool thread{1};
+  explicit Worker(std::size_t count) : thread(count) {}
+  asio::thread_pool thread;
   std::atomic<std::size_t> waiting{0};  // not yet answered
 };
 
@@ -109,7 +110,7 @@ class Server final : public HttpServer, public ConnectionHost {
   asio::io_context& io_ = *shared_io_;
   // Its thread runs until stop(): a connection whose handler is at work has nothing to wait for.
   asio::executor_work_guard<asio::io_context::executor_type> running_{io_.get_executor()};
-  Worker quick_, slow_;
+  Worker quick_{1}, slow_{2};
   tcp::acceptor acceptor_;
   asio::steady_timer pause_{io_};
   std::thread thread_;
@@ -126,12 +127,12 @@ class Server final : public HttpServer, public ConnectionHost {
 };
 
 Status Server::open(const HttpOptions& options) {
-  const auto failed = [&](const char* what, const Trouble& error) {
+  const auto failed = [&](const char* what, const error_code& error) {
     return Error{ErrorCode::io,
                  fmt::format("cannot {} {} port {}: {}; choose another --address or --port", what,
                              options.address, options.port, error.message())};
   };
-  Trouble error;
+  error_code error;
   const asio::ip::address address = asio::ip::make_address(options.address, error);
   if (error) return failed("understand the address", error);
   const tcp::endpoint endpoint(address, options.port);
@@ -160,12 +161,12 @@ Status Server::open(const HttpOptions& options) {
 }
 
 void Server::accept() {
-  acceptor_.async_accept([this](Trouble error, tcp::socket socket) {
+  acceptor_.async_accept([this](error_code error, tcp::socket socket) {
     if (stopping_ || error == asio::error::operation_aborted) return;
     if (error) {  // out of descriptors: the longest idle gives way, and we breathe before the next
       evict();
       pause_.expires_after(kOutOfDescriptors);
-      pause_.async_wait([this](Trouble) {
+      pause_.async_wait([this](error_code) {
         if (!stopping_) accept();
       });
       return;
@@ -342,7 +343,7 @@ bool Server::stop(milliseconds grace) {
   if (!thread_.joinable()) return tasks_ == 0;
   stopping_ = true;
   asio::post(io_, [this] {
-    Trouble ignored;
+    error_code ignored;
     acceptor_.close(ignored);
     pause_.cancel();
     for_each_connection([](Connection& connection) { connection.end_when_idle(); });

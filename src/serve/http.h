@@ -1,5 +1,5 @@
-// An HTTP/1.1 server for a few pages and event streams, on one thread of its own and two for
-// handlers: one for what is quick, one for what may take seconds. Every resource is bounded: bytes
+// An HTTP/1.1 server for a few pages and event streams, on one thread of its own and three for
+// handlers: one for what is quick, two for what may take seconds. Every resource is bounded: bytes
 // of a request, time to send it, connections, answers that are being sent, events that wait for a
 // slow reader (who is dropped, not buffered for).
 #pragma once
@@ -59,7 +59,7 @@ class HttpReply {
 };
 
 struct HttpHandlers {
-  // On a worker thread; quick and slow requests each have one, so two calls may run side by side.
+  // On a worker thread; quick requests have one and slow ones two, so calls may run side by side.
   HttpHandler answer;
   // Whether an answer may take seconds; absent: none does.
   std::function<bool(const HttpRequest&)> slow = {};

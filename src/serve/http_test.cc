@@ -213,16 +213,17 @@ TEST(Http, StopDoesNotWaitForAHandlerNorBeginWhatWaits) {
   Gate gate;
   auto server = HttpServer::start({}, gated(gate));
   ASSERT_TRUE(server.ok());
-  Socket first((*server)->port()), second((*server)->port());
+  Socket first((*server)->port()), second((*server)->port()), third((*server)->port());
   first.send(ask_once("slow"));
-  gate.wait_for(1);
   second.send(ask_once("slow"));
-  ASSERT_TRUE(comes_true([&] { return (*server)->counts().requests == 2; }));
+  gate.wait_for(2);  // side by side
+  third.send(ask_once("slow"));
+  ASSERT_TRUE(comes_true([&] { return (*server)->counts().requests == 3; }));
   EXPECT_FALSE((*server)->stop(std::chrono::milliseconds(1)));
-  EXPECT_EQ(second.read_to_end(), "");
+  EXPECT_EQ(third.read_to_end(), "");
   gate.let_go();
-  (*server).reset();  // waits for the one
-  EXPECT_EQ(gate.entered, 1);
+  (*server).reset();  // waits for the two
+  EXPECT_EQ(gate.entered, 2);
 }
 
 TEST(Http, TooManyAnswersAtOnceAreRefused) {

@@ -51,7 +51,7 @@ class LiveRuns {
     int quiet_polls = 0;  // in which no process was alive
     // Guarded by mutex_:
     bool shown = false, scraped = false;       // somebody has looked, or scraped
-    int lonely_polls = 0;                      // in which nobody did either
+    int unread_polls = 0;                      // in which nobody did either
     bool tried = false;                        // a first look was had, if there was memory for it
     std::shared_ptr<const Progress> progress;  // null: not known yet
   };

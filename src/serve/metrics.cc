@@ -11,8 +11,8 @@
 namespace genscope::serve {
 namespace {
 
-constexpr std::size_t kMostOwnCounters = 200;  // of a process: labels cost a scraper memory
-constexpr std::size_t kMostSeries = 50'000;    // of a scrape
+constexpr std::size_t kMostOwnValues = 200;  // of a process: labels cost a scraper memory
+constexpr std::size_t kMostSeries = 50'000;  // of a scrape
 
 struct BaseUnit {
   std::string_view suffix;
@@ -81,23 +81,28 @@ class Families {
   std::size_t left_out_ = 0;
 };
 
-void add_value(const std::string& who, const std::string& counter, double value,
-               std::size_t& own_counters, Families& out) {
-  const std::size_t slash = counter.rfind('/');
-  const Metric* const metric = slash != std::string::npos
-                                   ? find_metric(std::string_view(counter).substr(slash + 1))
-                                   : nullptr;
-  if (metric != nullptr) {
+// A metric of the table has a family of its own. Those of the program are labels of one: what they
+// are called need not be a name for Prometheus.
+void add_value(const std::string& who, const Progress::Value& value, std::size_t& own_values,
+               Families& out) {
+  const Metric* const metric = value.metric.get();
+  const bool grows = metric != nullptr && metric->kind == MetricKind::counter;
+  if (metric != nullptr && find_metric(metric->id) != nullptr) {
     const BaseUnit* const unit = base_unit(*metric);
-    const bool grows = metric->kind == MetricKind::counter;
     out.add(prometheus_name(*metric), grows ? "counter" : "gauge", metric->description,
-            who + fmt::format(",entity=\"{}\"", label(std::string_view(counter).substr(0, slash))),
-            unit != nullptr ? value * unit->factor : value);
-  } else if (own_counters++ < kMostOwnCounters) {
-    out.add("genscope_program_value", "gauge", "What the program itself counts, by its name",
-            who + fmt::format(",name=\"{}\"", label(counter)), value);
-  } else {
+            who + fmt::format(",entity=\"{}\"", label(value.entity)),
+            unit != nullptr ? value.value * unit->factor : value.value);
+  } else if (own_values++ >= kMostOwnValues) {
     out.leave_out();
+  } else if (metric != nullptr) {
+    out.add(grows ? "genscope_own_metric_total" : "genscope_own_metric",
+            grows ? "counter" : "gauge", "What the program's own probes read, in its unit",
+            who + fmt::format(",entity=\"{}\",metric=\"{}\",unit=\"{}\"", label(value.entity),
+                              label(metric->id), label(metric->unit)),
+            value.value);
+  } else {
+    out.add("genscope_program_value", "gauge", "What the program itself counts, by its name",
+            who + fmt::format(",name=\"{}\"", label(value.counter)), value.value);
   }
 }
 
@@ -119,10 +124,10 @@ void add_process(const std::string& who, const Progress::Process& p, Families& o
   if (p.eta_seconds) {
     out.add("genscope_stage_eta_seconds", "gauge", "Until the stage ends", who, *p.eta_seconds);
   }
-  out.add("genscope_lost_spans_total", "counter", "Spans dropped because buffers were full", who,
-          static_cast<double>(p.lost_spans));
-  std::size_t own_counters = 0;
-  for (const auto& [counter, value] : p.values) add_value(who, counter, value, own_counters, out);
+  out.add("genscope_dropped_spans_total", "counter", "Spans dropped because buffers were full", who,
+          static_cast<double>(p.dropped_spans));
+  std::size_t own_values = 0;
+  for (const Progress::Value& value : p.values) add_value(who, value, own_values, out);
 }
 
 void add_run(const MeasuredRun& run, Families& out) {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <genscope/sample.h>
 #include <genscope/store.h>
+#include <genscope/trace.h>
 
 #include "serve/http.h"
 

@@ -19,6 +19,15 @@ namespace fs = std::filesystem;
 
 using MaybeRun = std::optional<RunEntry>;
 
+RunEnding ending_of(const RunEntry& entry, bool closed) {
+  Run run;
+  run.exit_code = entry.exit_code;
+  run.traces.resize(1);
+  run.traces[0].integrity.in_progress = entry.in_progress;
+  run.traces[0].integrity.closed = closed;
+  return run_ending(run);
+}
+
 Result<MaybeRun> entry_of(const fs::path& path) {
   const Result<std::string> text = store::read_manifest(store::manifest_path(path.string()));
   if (!text && text.error().code == ErrorCode::io) return text.error();
@@ -31,6 +40,12 @@ Result<MaybeRun> entry_of(const fs::path& path) {
   entry.name = manifest.text("name");
   entry.started_unix_ns = manifest.integer("started_unix_ns");
   entry.finished_unix_ns = manifest.integer("finished_unix_ns");
+  entry.tags = manifest.texts("tags");
+  if (manifest.has("wall_ns")) {
+    entry.wall_ns = manifest.integer("wall_ns");
+  } else if (entry.finished_unix_ns > entry.started_unix_ns) {
+    entry.wall_ns = entry.finished_unix_ns - entry.started_unix_ns;
+  }
   if (manifest.has("exit_code")) entry.exit_code = static_cast<int>(manifest.integer("exit_code"));
   std::error_code error, ignored;
   for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
@@ -40,11 +55,21 @@ Result<MaybeRun> entry_of(const fs::path& path) {
     entry.bytes += ignored ? 0 : bytes;
   }
   if (error) return base::errno_error("cannot list", entry.path, error.value());
-  if (entry.exit_code) return MaybeRun(std::move(entry));
+  if (entry.exit_code) {
+    entry.ending = ending_of(entry, true);
+    return MaybeRun(std::move(entry));
+  }
   const Result<bool> recorded = store::is_recorded(entry.path);
   if (!recorded) return recorded.error();
   entry.in_progress = *recorded;
+  entry.ending = ending_of(entry, entry.in_progress || store::all_closed(entry.path));
   return MaybeRun(std::move(entry));
+}
+
+std::string quoted(const std::vector<std::string>& texts) {
+  std::string out;
+  for (const std::string& text : texts) out += (out.empty() ? "" : ",") + base::json_quote(text);
+  return out;
 }
 
 }  // namespace
@@ -72,6 +97,12 @@ Result<std::vector<RunEntry>> list_runs(const std::string& folder) {
   return runs;
 }
 
+Result<std::optional<RunEntry>> run_at(const std::string& path) {
+  std::string folder = path;
+  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+  return entry_of(folder);
+}
+
 Result<std::optional<RunEntry>> find_run(const std::string& folder, std::string_view id) {
   // One name, so that no path can be asked for.
   if (id.empty() || id == "." || id == ".." ||
@@ -84,18 +115,31 @@ Result<std::optional<RunEntry>> find_run(const std::string& folder, std::string_
   return entry_of(fs::path(folder) / id);
 }
 
-std::string runs_json(const std::vector<RunEntry>& runs) {
+Status tag_run(const RunEntry& run, const std::vector<std::string>& tags) {
+  return store::write_tags(run.path, tags);
+}
+
+std::string runs_json(const std::vector<RunEntry>& runs,
+                      const std::map<std::string, RunFigures>& figures, bool paths) {
   std::string out;
   for (const RunEntry& run : runs) {
+    const auto known = figures.find(run.id);
+    std::optional<std::int64_t> wall = run.wall_ns;
+    std::string about;
+    if (paths) about = R"(,"path":)" + base::json_quote(run.path);
+    if (known != figures.end()) {
+      const RunFigures& f = known->second;
+      wall = f.wall_ns;
+      about += fmt::format(R"(,"headline":{},"stages":[{}],"findings":{})",
+                           base::json_quote(f.headline), quoted(f.stages), f.findings);
+    }
     out += fmt::format(
-        R"({}{{"id":{},"name":{},"started":{},"wall_ns":{},"in_progress":{},"exit_code":{},"processes":{},"bytes":{}}})",
+        R"({}{{"id":{},"name":{},"started":{},"wall_ns":{},"state":{},"in_progress":{},"exit_code":{},"tags":[{}],"processes":{},"bytes":{}{}}})",
         out.empty() ? "" : ",", base::json_quote(run.id), base::json_quote(run.name),
         run.started_unix_ns != 0 ? base::json_quote(report::rfc3339(run.started_unix_ns)) : "null",
-        run.finished_unix_ns > run.started_unix_ns
-            ? fmt::format("{}", run.finished_unix_ns - run.started_unix_ns)
-            : "null",
-        run.in_progress, run.exit_code ? fmt::format("{}", *run.exit_code) : "null", run.traces,
-        run.bytes);
+        wall ? fmt::format("{}", *wall) : "null", base::json_quote(ending_text(run.ending)),
+        run.in_progress, run.exit_code ? fmt::format("{}", *run.exit_code) : "null",
+        quoted(run.tags), run.traces, run.bytes, about);
   }
   return R"({"schema":"genscope.runs/1","runs":[)" + out + "]}";
 }

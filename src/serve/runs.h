@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <genscope/analyze.h>
 #include <genscope/error.h>
 #include <genscope/trace.h>
 
@@ -20,6 +22,9 @@ struct RunEntry {
   std::int64_t finished_unix_ns = 0;  // 0: it has not, or did not say
   std::optional<int> exit_code;
   bool in_progress = false;  // a process records, by its lock
+  RunEnding ending;          // as its report says it
+  std::optional<std::int64_t> wall_ns;
+  std::vector<std::string> tags;
   std::uint64_t traces = 0, bytes = 0;
 };
 
@@ -27,9 +32,24 @@ struct RunEntry {
 // is left out. An error: we cannot look now (out of descriptors, the folder is gone); what is there
 // is not known then.
 Result<std::vector<RunEntry>> list_runs(const std::string& folder);
+// The run in that directory; nothing if it is no run.
+Result<std::optional<RunEntry>> run_at(const std::string& path);
 Result<std::optional<RunEntry>> find_run(const std::string& folder, std::string_view id);
 
-// `genscope.runs/1`.
-std::string runs_json(const std::vector<RunEntry>& runs);
+// These are its tags from now on.
+Status tag_run(const RunEntry& run, const std::vector<std::string>& tags);
+
+// What only reading a run tells. `stages`: those with the most time of their own, "denoising 90%".
+struct RunFigures {
+  std::int64_t wall_ns = 0;
+  std::vector<std::string> stages;
+  std::uint64_t findings = 0;
+  std::string headline;
+};
+
+// `genscope.runs/1`; `figures` by id, of those that were read. `paths`: say where each is, which a
+// browser need not know.
+std::string runs_json(const std::vector<RunEntry>& runs,
+                      const std::map<std::string, RunFigures>& figures = {}, bool paths = false);
 
 }  // namespace genscope::serve

@@ -15,6 +15,7 @@
 #include "serve/url.h"
 #include "testing/exposition.h"
 #include "testing/temp_dir.h"
+#include "trace/sample_names.h"
 
 namespace genscope::serve {
 namespace {
@@ -185,6 +186,18 @@ TEST(Runs, WhatCannotBeLookedAtIsAnErrorAndNotNothing) {
   EXPECT_EQ(list_runs(dir.path())->size(), 1u);
 }
 
+Progress::Value sample(EntityKind kind, const char* entity, std::string_view metric, double value) {
+  return {.counter = trace::sample_name(entity, metric),
+          .value = value,
+          .metric = trace::metric_of(metric, nullptr),
+          .entity = entity,
+          .entity_kind = kind};
+}
+
+Progress::Value counter(std::string name, double value) {
+  return {.counter = std::move(name), .value = value};
+}
+
 Progress sample_progress() {
   Progress progress;
   Progress::Process p;
@@ -195,8 +208,10 @@ Progress sample_progress() {
   p.stage_begin_ns = 1'000'000'000;
   p.steps_done = 3;
   p.step_seconds = 0.5;
+  p.steps_ended = 9;
   p.last_steps = {0.4, 0.5};
-  p.values = {{"gpu0/memory_total_bytes", 100.0}, {"gpu0/memory_used_bytes", 96.0}, {"loss", 0.25}};
+  p.values = {sample(EntityKind::gpu, "gpu0", "memory_total_bytes", 100),
+              sample(EntityKind::gpu, "gpu0", "memory_used_bytes", 96), counter("loss", 0.25)};
   progress.processes.push_back(p);
   return progress;
 }
@@ -209,7 +224,8 @@ TEST(Live, TickSaysWhereTheRunIs) {
   EXPECT_THAT(tick,
               HasSubstr(R"("stage":"den\"oise\u001b","stage_kind":"stage","stage_seconds":2,)"));
   EXPECT_THAT(tick, HasSubstr(R"("steps_total":null,"step_seconds":0.5,"eta_seconds":null)"));
-  EXPECT_THAT(tick, HasSubstr(R"("steps":[0.4,0.5])"));
+  EXPECT_THAT(tick, HasSubstr(R"("eta_low_seconds":null,"eta_high_seconds":null)"));
+  EXPECT_THAT(tick, HasSubstr(R"("steps":[0.4,0.5],"steps_pid":7,"steps_ended":9,)"));
   EXPECT_THAT(tick,
               HasSubstr(R"("entity":"gpu0","metric":"memory_used_bytes","unit":"B","value":96)"));
   EXPECT_THAT(
@@ -220,6 +236,26 @@ TEST(Live, TickSaysWhereTheRunIs) {
       HasSubstr(
           R"("severity":"warning","rule":"MEM-HIGH","text":"gpu0: GPU memory is nearly full: The peak is 96% of)"));
   EXPECT_THAT(tick, Not(HasSubstr("\n")));
+}
+
+TEST(Live, TheEstimateSaysHowFarItMayBeOff) {
+  Progress progress = sample_progress();
+  Progress::Process& p = progress.processes[0];
+  p.steps_total = 105;
+  p.steps_done = 5;
+  p.step_seconds = 0.5;
+  p.eta_seconds = 50;
+  const auto tick = [&] { return tick_json({}, progress, 0, 0); };
+  // The first of the stage warms up; those before belong to another one.
+  p.last_steps = {9, 9, 9, 0.5, 0.5, 0.5, 0.5};
+  EXPECT_THAT(tick(), HasSubstr(R"("eta_seconds":50,"eta_low_seconds":50,"eta_high_seconds":50,)"));
+  p.last_steps = {9, 9, 9, 0.4, 0.6, 0.4, 0.6};
+  // 100 steps of 0.5 s: s = 0.1155, times sqrt(100 + 100 * 100 / 4), times Student's 2.31 for 3.
+  EXPECT_THAT(tick(), ::testing::ContainsRegex(
+                          R"("eta_low_seconds":36\.[34][0-9]*,"eta_high_seconds":63\.[56])"));
+  p.steps_done = 4;
+  EXPECT_THAT(tick(), HasSubstr(R"("eta_low_seconds":null,"eta_high_seconds":null)"))
+      << "of three steps nothing can be said";
 }
 
 TEST(Alerts, OfTheSlowestRank) {
@@ -246,7 +282,7 @@ std::string text_of(const Progress& progress, const std::string& id = "a\"b") {
 
 TEST(Metrics, CountersEndInTotalAndLabelsAreEscaped) {
   Progress progress = sample_progress();
-  progress.processes[0].values.emplace_back("tree/cpu_ns", 5.0);
+  progress.processes[0].values.push_back(sample(EntityKind::process_tree, "tree", "cpu_ns", 5));
   const std::string text = text_of(progress);
   EXPECT_THAT(text, HasSubstr("# TYPE genscope_cpu_seconds_total counter\n"));
   EXPECT_THAT(
@@ -263,19 +299,37 @@ TEST(Metrics, EveryMetricHasANameThatTheLinterTakes) {
   Progress progress;
   progress.processes.resize(1);
   for (const Metric& metric : all_metrics()) {
-    progress.processes[0].values.emplace_back("x/" + std::string(metric.id), 1.0);
+    progress.processes[0].values.push_back(sample(EntityKind::other, "x", metric.id, 1));
   }
   const std::string text = text_of(progress);
   EXPECT_THAT(text, HasSubstr("genscope_cpus{"));
   EXPECT_THAT(text, HasSubstr("genscope_series_left_out 0\n"));
 }
 
+TEST(Metrics, AMetricOfTheProgramsOwnKeepsItsMeaning) {
+  Progress progress;
+  progress.processes.resize(1);
+  const auto own = [&](const char* id, const char* kind, const char* unit) {
+    const trace::OwnMetric said{unit, kind, ""};
+    Progress::Value value = counter(std::string("queue/") + id, 3);
+    value.entity = "queue";
+    value.metric = trace::metric_of(id, &said);
+    progress.processes[0].values.push_back(std::move(value));
+  };
+  own("queue_length", "gauge", "requests");
+  own("d\xe9j\xe0-vu_total", "counter", "1");
+  const std::string text = text_of(progress, "r");
+  EXPECT_THAT(text, HasSubstr("genscope_own_metric{run=\"r\",pid=\"0\",entity=\"queue\","
+                              "metric=\"queue_length\",unit=\"requests\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("# TYPE genscope_own_metric_total counter\n"));
+}
+
 TEST(Metrics, NamesThatAreNotUtf8SpoilNothing) {
   Progress progress;
   progress.processes.resize(2);  // of one pid, as on two hosts
   progress.processes[0].stage = "\xff\n\\\"";
-  progress.processes[0].values = {
-      {"temp\xe9rature", 1.0}, {"temp\xe8rature", 2.0}, {"x", std::nan("")}, {"\n", 3.0}};
+  progress.processes[0].values = {counter("temp\xe9rature", 1), counter("temp\xe8rature", 2),
+                                  counter("x", std::nan("")), counter("\n", 3)};
   const std::string text = text_of(progress, "run\xc3");
   EXPECT_THAT(text, HasSubstr("name=\"temp\xEF\xBF\xBDrature\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("run=\"run\xEF\xBF\xBD\""));
@@ -289,7 +343,7 @@ TEST(Metrics, TheTextIsBounded) {
   for (std::size_t i = 0; i < progress.processes.size(); ++i) {
     progress.processes[i].pid = static_cast<std::uint32_t>(i);
     for (int c = 0; c < 300; ++c) {
-      progress.processes[i].values.emplace_back(fmt::format("counter {}", c), 1.0);
+      progress.processes[i].values.push_back(counter(fmt::format("counter {}", c), 1));
     }
   }
   const std::string text = text_of(progress);

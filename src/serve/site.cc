@@ -14,6 +14,7 @@
 #include "report/page/bundle.h"
 #include "report/page/page.h"
 #include "serve/guard.h"
+#include "serve/kept_runs.h"
 #include "serve/live.h"
 #include "serve/metrics.h"
 #include "serve/runs.h"
@@ -57,21 +58,6 @@ std::optional<HttpResponse> without_token(const HttpRequest& request) {
   Target target{request.path, request.query};
   target.query.erase("token");
   return HttpResponse{.status = 303, .headers = {{"Location", target_text(target)}}};
-}
-
-// A run as it is now, read and summed up.
-struct Whole {
-  Run run;
-  Analysis analysis;
-  Advice advice;
-};
-Result<Whole> whole(const RunEntry& entry) {
-  Result<Run> run = read_run(entry.path);
-  if (!run) return run.error();
-  Whole out{std::move(*run), {}, {}};
-  out.analysis = analyze(out.run);
-  out.advice = advise(facts_of(out.analysis));
-  return out;
 }
 
 // A run is known by the last name of its path, which "." and "runs/" do not have.
@@ -140,7 +126,7 @@ class SiteImpl final : public Site {
   }
 
   HttpResponse dressed(const HttpRequest& request, HttpResponse response) const {
-    guard_.dress(request, response);
+    guard_.add_standard_headers(request, response);
     return response;
   }
 
@@ -188,10 +174,10 @@ class SiteImpl final : public Site {
               .streams = [this, run] { live_.watch(run); }};
     }
     if (what != "page" && what != "report.html" && what != "report.json") return not_found();
-    const Result<Whole> read = whole(run);
+    const Result<std::shared_ptr<const WholeRun>> read = kept_.get(run);
     if (!read && read.error().code == ErrorCode::io) return cannot_look(read.error());
     if (!read) return {.status = 500, .body = read.error().message + "\n"};
-    const Whole& all = *read;
+    const WholeRun& all = **read;
     if (what == "report.html") {
       HttpResponse response = written(
           kHtml, [&](const Sink& sink) { report_html(all.run, all.analysis, all.advice, sink); });
@@ -220,6 +206,7 @@ class SiteImpl final : public Site {
   const SiteOptions options_;
   Guard guard_;
   LiveRuns live_;
+  KeptRuns kept_;
   std::unique_ptr<HttpServer> server_;  // of the thread that starts and stops
   // The same for its own threads, which may answer before start() has returned; null until then.
   std::atomic<HttpServer*> answering_{nullptr};

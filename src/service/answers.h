@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include <genscope/monitor.h>
 #include <genscope/optimize/batch.h>
 #include <genscope/optimize/models.h>
-#include <genscope/request_monitor.h>
 #include <genscope/service.h>
 
 #include "serve/http.h"

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include <genscope/monitor.h>
 #include <genscope/optimize/batch.h>
 #include <genscope/optimize/cache.h>
 #include <genscope/optimize/models.h>
 #include <genscope/record.h>
-#include <genscope/request_monitor.h>
 #include <genscope/service.h>
 
 #include "serve/http.h"

@@ -176,7 +176,7 @@ std::optional<HttpResponse> Running::at_once(const HttpRequest& request) {
   } else if (draining_) {
     out = busy("the service is closing", std::nullopt);
   }
-  if (out) guard_.dress(request, *out);
+  if (out) guard_.add_standard_headers(request, *out);
   return out;
 }
 

@@ -1,3 +1,15 @@
+// Only what is open is kept: a stack for each lane, detached spans by id, and for each open stage
+// the number of its steps and the last few durations. So memory does not grow with the run, and a
+// poll costs the words that are new.
+//
+// Words of one lane come in order, lanes in any: an end or an argument may speak of a span whose
+// begin is yet to be read. yet_to_come() tells that from the numbers alone (ids ascend within a
+// lane), and what was said is kept until the begin is seen. All such tables are bounded; beyond the
+// bound the older half is forgotten, because to show a stage too few is better than to show one for
+// ever.
+//
+// After a hole the stack is the one that the chunk's frame tells; detached spans that began before
+// it may have ended in it and are forgotten, but for sessions.
 #include "store/activity.h"
 
 #include <algorithm>
@@ -72,6 +84,7 @@ void Activity::take(const Chunk& chunk, std::span<const std::uint64_t> content,
     lane.words = 0;
     lane.base = chunk.base_tick;
     lane.owner = 0;
+    lane.tells = SiteInfo::Tells::nothing;
   }
   if (chunk.first_word > lane.words) return;  // not what known_words() said
   words(lane, chunk, content);
@@ -142,14 +155,21 @@ void Activity::record(Lane& lane, std::uint64_t id, std::uint64_t word,
       break;
     case Op::attach:
       lane.owner = payload[0];
+      lane.tells = SiteInfo::Tells::nothing;
       break;
     case Op::event:
     case Op::event_on:
       lane.owner = 0;
+      lane.tells = sites_[field_of(word)].tells;
+      lane.subject.clear();
       break;
     case Op::arg:
     case Op::wide_arg:
-      if (lane.owner != 0) argument(lane.owner, word, payload);
+      if (lane.owner != 0) {
+        argument(lane.owner, word, payload);
+      } else if (lane.tells != SiteInfo::Tells::nothing) {
+        told(lane, word, payload);
+      }
       break;
     case Op::counter:
       count(field_of(word), std::bit_cast<double>(payload[0]));
@@ -158,7 +178,7 @@ void Activity::record(Lane& lane, std::uint64_t id, std::uint64_t word,
       lane.base = payload[0];
       break;
     case Op::lost:
-      if (field_of(word) == 0) lost_spans_ += low_of(word);
+      if (field_of(word) == 0) dropped_spans_ += low_of(word);
       break;
     default:
       break;
@@ -173,6 +193,48 @@ void Activity::count(std::uint32_t site, double value) {
     values_.emplace(site, value);
     sites_[site];  // looks its name up now, while it can be found
   }
+}
+
+// The first argument names the subject, as the recorder writes them.
+void Activity::told(Lane& lane, std::uint64_t word, std::span<const std::uint64_t> payload) {
+  constexpr std::size_t kLongest = 512;
+  const std::uint64_t size = low_of(word) & 0xFFFFFFFF;
+  const bool is_text = op_of(word) == Op::wide_arg &&
+                       static_cast<ArgType>(low_of(word) >> 32) == ArgType::text &&
+                       size <= payload.size() * sizeof(std::uint64_t) && size <= kLongest;
+  if (!is_text) return;
+  const std::string text(reinterpret_cast<const char*>(payload.data()), size);
+  const std::string& key = sites_[field_of(word)].name;
+  if (lane.tells == SiteInfo::Tells::entity) {
+    if (key == "id" && (entities_.size() < kMaxCounters || entities_.contains(text))) {
+      lane.subject = text;
+      entities_.try_emplace(text, EntityKind::other);
+    } else if (key == "kind" && !lane.subject.empty()) {
+      entities_[lane.subject] = trace::entity_kind(text);
+    }
+  } else if (key == "counter") {
+    lane.subject = text;
+  } else if (!lane.subject.empty() &&
+             (own_metrics_.size() < kMaxCounters || own_metrics_.contains(lane.subject))) {
+    if (key == "unit") own_metrics_[lane.subject].unit = text;
+    if (key == "kind") own_metrics_[lane.subject].kind = text;
+    if (key == "description") own_metrics_[lane.subject].description = text;
+  }
+}
+
+Progress::Value Activity::value_of(const std::string& counter, double value) const {
+  Progress::Value out{.counter = counter, .value = value};
+  const trace::SampleName parts = trace::split_sample_name(counter);
+  if (parts.metric.empty()) return out;
+  const auto entity = entities_.find(std::string(parts.entity));
+  const bool allocator = parts.entity.starts_with(trace::kAllocatorPrefix);
+  if (entity == entities_.end() && !allocator) return out;
+  const auto own = own_metrics_.find(counter);
+  out.metric = trace::metric_of(parts.metric, own != own_metrics_.end() ? &own->second : nullptr);
+  if (out.metric == nullptr) return out;
+  out.entity = parts.entity;
+  out.entity_kind = entity != entities_.end() ? entity->second : EntityKind::allocator;
+  return out;
 }
 
 void Activity::push(Lane& lane, const trace::OpenSpan& span) {
@@ -399,15 +461,17 @@ void Activity::describe_last(Progress::Process& out) const {
 
 void Activity::describe_values(Progress::Process& out) const {
   const std::uint64_t kept = std::min<std::uint64_t>(steps_, step_ns_.size());
+  out.steps_ended = steps_;
   for (std::uint64_t i = steps_ - kept; i < steps_; ++i) {
     out.last_steps.push_back(static_cast<double>(step_ns_[i % step_ns_.size()]) * 1e-9);
   }
   for (const auto& [site, value] : values_) {
     if (const std::string& name = sites_.known(site).name; !name.empty()) {
-      out.values.emplace_back(name, value);
+      out.values.push_back(value_of(name, value));
     }
   }
-  std::sort(out.values.begin(), out.values.end());
+  std::sort(out.values.begin(), out.values.end(),
+            [](const auto& a, const auto& b) { return a.counter < b.counter; });
 }
 
 }  // namespace genscope::store

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "store/clock_map.h"
 #include "store/sites.h"
 #include "trace/open_spans.h"
+#include "trace/sample_names.h"
 
 namespace genscope::store {
 
@@ -37,7 +39,7 @@ class Activity {
   void describe_open(Progress::Process& out) const;
   void describe_last(Progress::Process& out) const;
   void describe_values(Progress::Process& out) const;
-  std::uint64_t lost_spans() const noexcept { return lost_spans_; }
+  std::uint64_t dropped_spans() const noexcept { return dropped_spans_; }
 
  private:
   struct Lane {
@@ -47,6 +49,9 @@ class Activity {
     bool from_file = false;
     std::uint64_t base = 0;   // tick
     std::uint64_t owner = 0;  // span that the next argument belongs to, or 0
+    // Or the event that says something of samples, and what of: an entity's id, a counter.
+    SiteInfo::Tells tells = SiteInfo::Tells::nothing;
+    std::string subject;
     std::vector<trace::OpenSpan> stack;
   };
   struct Detached {
@@ -70,6 +75,8 @@ class Activity {
   void record(Lane& lane, std::uint64_t id, std::uint64_t word,
               std::span<const std::uint64_t> payload);
   void count(std::uint32_t site, double value);
+  void told(Lane& lane, std::uint64_t word, std::span<const std::uint64_t> payload);
+  Progress::Value value_of(const std::string& counter, double value) const;
   void push(Lane& lane, const trace::OpenSpan& span);
   void begin(std::uint64_t id, std::uint64_t tick, std::uint32_t site);
   void end(Lane& lane, std::uint32_t tag, std::uint64_t tick);
@@ -100,10 +107,12 @@ class Activity {
   std::uint32_t last_site_ = 0;                            // stage that finished last
   std::uint64_t last_end_tick_ = 0;
   std::int64_t last_ns_ = -1;  // none yet
-  std::uint64_t lost_spans_ = 0;
+  std::uint64_t dropped_spans_ = 0;
   std::array<std::int64_t, 32> step_ns_{};  // of the steps that finished last, in a ring
   std::uint64_t steps_ = 0;
   std::unordered_map<std::uint32_t, double> values_;  // latest, by counter
+  std::unordered_map<std::string, EntityKind> entities_;
+  std::unordered_map<std::string, trace::OwnMetric> own_metrics_;  // by counter
 };
 
 }  // namespace genscope::store

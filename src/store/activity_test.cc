@@ -101,6 +101,10 @@ TEST_F(ActivityTest, TheMedianIsOfTheLastEightSteps) {
   file(1, 0, words);
   EXPECT_EQ(now().steps_done, 11u);
   EXPECT_DOUBLE_EQ(now().step_seconds.value(), 5e-9);
+  Progress::Process values;
+  activity_.describe_values(values);
+  EXPECT_EQ(values.steps_ended, 11u);
+  EXPECT_EQ(values.last_steps.size(), 11u);
 }
 
 TEST_F(ActivityTest, ARecordThatIsCutWaitsForItsRest) {
@@ -165,7 +169,7 @@ TEST_F(ActivityTest, LossesAddUp) {
   file(1, 0,
        {make_word(Op::lost, 0, 5), 1, 2, make_word(Op::lost, 1, 100), 1, 2,
         make_word(Op::lost, 0, 2), 3, 4});
-  EXPECT_EQ(activity_.lost_spans(), 7u);
+  EXPECT_EQ(activity_.dropped_spans(), 7u);
 }
 
 TEST_F(ActivityTest, BeginsWithoutEndAreForgottenInTime) {

@@ -1,3 +1,13 @@
+// The chunks of a trace, each once, while its process may be writing.
+//
+// The live buffer is copied before the files are read. A chunk moves one way, from the live buffer
+// to the file, so one that is drained between the two looks is seen twice and never not at all;
+// order() sorts by lane and number and keeps the file's copy. The other way round it could fall
+// between.
+//
+// A live buffer whose process is gone without a close is folded into the trace first, by whoever
+// reads it first and may write there; the next reader finds an ordinary file. What is wrong with a
+// frame is counted and skipped: only a file of which nothing can be used is an error.
 #include "store/chunks.h"
 
 #include <unistd.h>

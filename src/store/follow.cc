@@ -45,7 +45,7 @@ Progress Follower::progress() const {
       now.last_stage = process.last_stage;
       now.last_stage_seconds = process.last_stage_seconds;
     }
-    now.lost_spans += process.lost_spans;
+    now.dropped_spans += process.dropped_spans;
     process = std::move(now);
   }
   return out;

@@ -1,3 +1,14 @@
+// A lane is a stack machine: begin pushes, end pops the span with its tag, everything else belongs
+// to the top or names a span by its id. One pass, linear in the words, appends to the columns.
+//
+// Ends look for their tag from the top down, because a program may end spans out of order; nearly
+// always it is the top. Times of one lane never go back: a clock that steps back is clamped and
+// counted, so that durations stay above 0 and parents around their children.
+//
+// After a hole in the numbers of chunks the stack is not what we have but what the chunk's frame
+// says was open (resume): spans that we know keep their place, those that began in the hole are
+// added with the begin that the frame has, flagged as clipped, and what is in neither was ended in
+// the hole. A chunk that cannot be read is such a hole.
 #include "store/lane_decoder.h"
 
 #include <algorithm>
@@ -114,7 +125,7 @@ void LaneDecoder::argument(std::uint64_t word, std::span<const std::uint64_t> pa
 void LaneDecoder::lost(std::uint64_t word, std::span<const std::uint64_t> payload) {
   TrackInfo& track = trace_.tracks[track_];
   const std::uint64_t n = low_of(word);
-  (field_of(word) == 0 ? track.lost_spans : track.lost_records) += n;
+  (field_of(word) == 0 ? track.dropped_spans : track.dropped_records) += n;
   if (field_of(word) != 0) return;
   trace_.gaps.push_back({track_, clock_.to_ns(payload[0]), clock_.to_ns(payload[1]), n});
 }

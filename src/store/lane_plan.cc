@@ -1,3 +1,12 @@
+// A lane is the stack of one thread; a Trace has tracks, of which some never had a stack of their
+// own (named tracks, imported streams). A track whose spans stand between those of another, or have
+// a stack parent on another, is a guest: its spans are written into the lane of the span before
+// them and carry their track as an argument. Every other track is a lane of its own.
+//
+// Rows are grouped by lane with a counting sort, then each lane is sorted by time only if it is not
+// so already: linear for what the recorder wrote. Words refer to spans by ids that exist once a
+// span is written, so a parent or an event's span that comes later in the plan means that ids must
+// be dealt out in a first round: refers_forward() says so.
 #include "store/lane_plan.h"
 
 #include <algorithm>
@@ -20,7 +29,7 @@ std::vector<bool> find_guests(const Trace& trace) {
   }
   for (std::size_t t = 0; t < tracks; ++t) {
     const TrackInfo& info = trace.tracks[t];
-    if (info.tid != 0 || info.lost_spans + info.lost_records > 0) guest[t] = false;
+    if (info.tid != 0 || info.dropped_spans + info.dropped_records > 0) guest[t] = false;
   }
   // Events and counters have no track of their own in a lane.
   for (const std::uint32_t track : trace.events.track) guest[track] = false;

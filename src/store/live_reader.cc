@@ -26,7 +26,7 @@ static_assert(sizeof(ChunkBytes) == 64);
 
 struct SlotBytes {
   std::uint32_t number, reserved;
-  std::uint64_t lost_spans, lost_records, lost_first_tick, lost_last_tick;
+  std::uint64_t dropped_spans, dropped_records, lost_first_tick, lost_last_tick;
   std::uint64_t padding[3];
 };
 static_assert(sizeof(SlotBytes) == sizeof(trace::LaneSlot));
@@ -56,8 +56,8 @@ void read_slots(int fd, std::uint32_t count, LiveContent& content) {
     content.bytes_read += n * sizeof(SlotBytes);
     for (std::size_t i = 0; i < n; ++i) {
       const SlotBytes& slot = block[i];
-      if (slot.number == 0 || slot.lost_spans + slot.lost_records == 0) continue;
-      content.losses.push_back({slot.number, slot.lost_spans, slot.lost_records,
+      if (slot.number == 0 || slot.dropped_spans + slot.dropped_records == 0) continue;
+      content.losses.push_back({slot.number, slot.dropped_spans, slot.dropped_records,
                                 slot.lost_first_tick, slot.lost_last_tick});
     }
     done += static_cast<std::uint32_t>(n);
@@ -91,8 +91,8 @@ Result<LiveContent> read_live(const std::string& path, const std::string& trace_
     content.stopped.assign(header.reason.data(),
                            ::strnlen(header.reason.data(), header.reason.size()));
   }
-  if (header.lost_spans + header.lost_records > 0) {
-    content.losses.push_back({0, header.lost_spans, header.lost_records, 0, 0});
+  if (header.dropped_spans + header.dropped_records > 0) {
+    content.losses.push_back({0, header.dropped_spans, header.dropped_records, 0, 0});
   }
   const auto touched = [](std::uint32_t said, std::uint32_t all) {
     return said != 0 ? std::min(said, all) : all;

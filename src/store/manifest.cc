@@ -1,12 +1,6 @@
 #include "store/manifest.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <array>
-#include <cerrno>
 #include <cstdlib>
-#include <ctime>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -14,17 +8,11 @@
 #include "base/secrets.h"
 #include "base/text.h"
 #include "genscope/store.h"
-#include "genscope/version.h"
 #include "trace/recorded_command.h"
+#include "trace/run_folder.h"
 
 namespace genscope::store {
 namespace {
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 std::string without_slashes(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
@@ -72,35 +60,6 @@ Error with_remedy(Error error) {
   return error;
 }
 
-Result<std::string> make_folder(const std::string& out, const std::string& name) {
-  if (Status made = base::make_directories(out); !made.ok()) return with_remedy(made.error());
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  ::localtime_r(&now, &local);
-  std::array<char, 32> stamp{};
-  std::strftime(stamp.data(), stamp.size(), "%Y%m%d-%H%M%S", &local);
-  const std::string stem = out + "/" + stamp.data() + "-" + base::file_name_from(name, 40) + "-" +
-                           std::to_string(::getpid());
-  for (int i = 0;; ++i) {
-    const std::string path = i == 0 ? stem : stem + "-" + std::to_string(i);
-    if (::mkdir(path.c_str(), 0777) == 0) return path;
-    if (errno != EEXIST || i > 10'000) {
-      return with_remedy(base::errno_error("cannot create folder", path, errno));
-    }
-  }
-}
-
-std::string manifest_json(const std::string& id, const RunRequest& request) {
-  const auto text = [](const char* key, const std::string& value) {
-    return base::json_quote(key) + ":" + base::json_quote(value) + ",";
-  };
-  return "{" + text("schema", "genscope.run/1") + text("id", id) + text("name", name_of(request)) +
-         "\"started_unix_ns\":" + std::to_string(base::realtime_ns()) + "," +
-         text("host", host_name()) + "\"command\":" +
-         trace::command_json(request.command, trace::keeps_args(request.keep_args)) + "," +
-         "\"version\":" + base::json_quote(GENSCOPE_VERSION_STRING) + "}\n";
-}
-
 }  // namespace
 
 Result<std::string> read_manifest(const std::string& file) {
@@ -111,23 +70,44 @@ Result<std::string> read_manifest(const std::string& file) {
   return error;
 }
 
+Status write_tags(const std::string& run_dir, const std::vector<std::string>& tags) {
+  const std::string manifest = manifest_path(without_slashes(run_dir));
+  const Result<std::string> before = read_manifest(manifest);
+  if (!before.ok()) return before.error();
+  const auto after = base::with_texts(*before, "tags", tags);
+  if (!after) return Error{ErrorCode::bad_data, manifest + " is not a JSON object"};
+  return base::write_file(manifest, *after + "\n");
+}
+
+std::string runs_folder() { return folder_of({}); }
+
 }  // namespace genscope::store
 
 namespace genscope {
 
-Result<std::string> create_run(const RunRequest& request) {
-  std::string path = store::without_slashes(request.path);
-  if (path.empty()) {
-    Result<std::string> made =
-        store::make_folder(store::folder_of(request), store::name_of(request));
-    if (!made.ok()) return made.error();
-    path = std::move(*made);
-  } else if (Status made = base::make_directories(path); !made.ok()) {
-    return store::with_remedy(made.error());
+Result<std::string> create_run_folder(const RunRequest& request) {
+  const std::string path = store::without_slashes(request.path);
+  if (!path.empty()) {
+    if (Status made = base::make_directories(path); !made.ok()) {
+      return store::with_remedy(made.error());
+    }
+    return path;
   }
+  Result<std::string> made =
+      trace::make_run_folder(store::folder_of(request), store::name_of(request));
+  if (!made.ok()) return store::with_remedy(made.error());
+  return made;
+}
+
+Result<std::string> create_run(const RunRequest& request) {
+  Result<std::string> folder = create_run_folder(request);
+  if (!folder.ok()) return folder;
+  const std::string& path = *folder;
   const std::string manifest = store::manifest_path(path);
-  const Result<bool> created =
-      base::create_file(manifest, store::manifest_json(store::last_part(path), request));
+  const std::string command =
+      trace::command_json(request.command, trace::keeps_args(request.keep_args));
+  const Result<bool> created = base::create_file(
+      manifest, trace::manifest_json(store::last_part(path), store::name_of(request), command));
   if (!created.ok()) return store::with_remedy(created.error());
   if (!*created) {
     return Error{ErrorCode::invalid_argument,
@@ -151,7 +131,7 @@ Status finish_run(const std::string& path, int exit_code, const CommandUse& use)
       *before, {{"exit_code", exit_code}, {"finished_unix_ns", base::realtime_ns()}});
   for (const auto& [key, value] :
        {std::pair("max_rss_bytes", use.max_rss_bytes), std::pair("cpu_ns", use.cpu_ns),
-        std::pair("cpu_wait_ns", use.cpu_wait_ns)}) {
+        std::pair("cpu_wait_ns", use.cpu_wait_ns), std::pair("wall_ns", use.wall_ns)}) {
     if (after && value) after = base::with_integers(*after, {{key, *value}});
   }
   if (!after) {

@@ -79,7 +79,7 @@ Result<Run> read_run(const std::string& path) {
     complete(path, false, run);
     return run;
   }
-  const std::vector<std::string> traces = store::traces_in(path);
+  const std::vector<std::vector<std::string>> traces = store::traces_in(path);
   if (traces.empty()) {
     return Error{ErrorCode::not_found,
                  path + " holds no trace (trace-*.gst): is it a run directory?"};
@@ -88,8 +88,8 @@ Result<Run> read_run(const std::string& path) {
     return taken.error();
   }
   std::string first_error;
-  for (const std::string& file : traces) {
-    Result<Trace> trace = read_trace(file);
+  for (const std::vector<std::string>& segments : traces) {
+    Result<Trace> trace = store::read_listed(segments);
     if (trace.ok()) {
       run.traces.push_back(std::move(*trace));
     } else {

@@ -60,8 +60,8 @@ void add_losses(const TraceBytes& bytes, const Definitions& definitions,
       trace.tracks.push_back(
           {named ? known->second.name : "(several threads)", named ? known->second.tid : 0, 0, 0});
     }
-    trace.tracks[track].lost_spans += spans;
-    trace.tracks[track].lost_records += records;
+    trace.tracks[track].dropped_spans += spans;
+    trace.tracks[track].dropped_records += records;
     if (spans > 0 && lane != 0) {
       trace.gaps.push_back({track, clock.to_ns(first), clock.to_ns(last), spans});
     }
@@ -175,6 +175,7 @@ Trace assemble(TraceBytes bytes) {
   add_losses(bytes, definitions, tracks, clock, trace);
   trace.integrity.in_progress = bytes.live && bytes.live->in_use;
   add_notes(bytes, header, trace);
+  decode_samples(trace);
   return trace;
 }
 
@@ -184,6 +185,12 @@ Result<Trace> read_segments(const std::vector<std::string>& paths) {
   Result<TraceBytes> bytes = read_bytes(paths);
   if (!bytes.ok()) return bytes.error();
   return assemble(std::move(*bytes));
+}
+
+Result<Trace> read_listed(const std::vector<std::string>& paths) {
+  Result<Trace> trace = read_segments(paths);
+  if (!trace.ok() && trace.error().code == ErrorCode::not_found) return read_trace(paths.front());
+  return trace;
 }
 
 }  // namespace genscope::store

@@ -119,4 +119,11 @@ Result<bool> is_recorded(const std::string& run_dir) {
   return false;
 }
 
+bool all_closed(const std::string& run_dir) {
+  for (const auto& [stem, segments] : trace_files(run_dir)) {
+    if (!is_closed(segments.rbegin()->second)) return false;
+  }
+  return true;
+}
+
 }  // namespace genscope::store

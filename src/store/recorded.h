@@ -11,6 +11,9 @@ namespace genscope::store {
 // Whether somebody records into that run now. An error: it cannot be found out (no descriptors).
 Result<bool> is_recorded(const std::string& run_dir);
 
+// Whether every trace of that run was closed by its recorder; none is missing a last frame.
+bool all_closed(const std::string& run_dir);
+
 // Whether the recorder that has this live file open, as its exclusive lock tells, is alive.
 bool lock_is_held(int live_fd) noexcept;
 

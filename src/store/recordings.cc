@@ -35,14 +35,14 @@ void add_json(const fs::path& path, Recordings& out) {
 
 // The traces of a run's folder, listed once.
 void add_run(const std::string& folder, Recordings& out) {
-  const store::TraceFiles traces = store::trace_files(folder);
-  for (const auto& [stem, segments] : traces) {
+  const std::vector<std::vector<std::string>> traces = store::traces_in(folder);
+  for (const std::vector<std::string>& segments : traces) {
     Recording trace;
-    trace.path = segments.begin()->second;
+    trace.path = segments.front();
     trace.run_dir = folder;
     trace.traces = traces.size();
     trace.rank = rank_of_path(trace.path);
-    for (const auto& [number, file] : segments) trace.segments.push_back(file);
+    trace.segments = segments;
     out.found.push_back(std::move(trace));
   }
 }
@@ -120,9 +120,7 @@ Result<Recordings> find_recordings(const std::string& path) {
 
 Result<Run> read_recording(const Recording& recording) {
   Result<Trace> trace = recording.segments.empty() ? read_trace(recording.path)
-                                                   : store::read_segments(recording.segments);
-  // Segments of a flight recorder come and go.
-  if (!trace.ok() && trace.error().code == ErrorCode::not_found) trace = read_trace(recording.path);
+                                                   : store::read_listed(recording.segments);
   if (!trace.ok()) return trace.error();
   Run run;
   const bool alone = recording.traces <= 1 && !recording.run_dir.empty();

@@ -1,3 +1,15 @@
+// Ids become indices by two binary searches: an id is lane, chunk and word, chunks are sorted by
+// the first two, and the words of one chunk ascend as spans were added. So no hash table with an
+// entry for each span is needed, only 2 bytes for each span and a few for each chunk.
+//
+// The order of the steps matters. Ends come first, because a scoped span that another thread ended
+// stops being the parent of what its own thread began later (apply_ends walks up to the first
+// ancestor that still ran). Then parents, then what is still open is closed at the last record of
+// its lane. A parent must have begun before its child, by time and then by index: a damaged file
+// can point anywhere, but not make a circle in an order.
+//
+// A reference to a span that is not there counts as damage only if the chunk that should hold it is
+// whole: chunks that are missing were counted when the hole was seen.
 #include "store/references.h"
 
 #include <algorithm>

@@ -65,9 +65,12 @@ std::vector<std::string> segments_of(const std::string& path) {
   return out;
 }
 
-std::vector<std::string> traces_in(const std::string& folder) {
-  std::vector<std::string> out;
-  for (const auto& [stem, segments] : trace_files(folder)) out.push_back(segments.begin()->second);
+std::vector<std::vector<std::string>> traces_in(const std::string& folder) {
+  std::vector<std::vector<std::string>> out;
+  for (auto& [stem, segments] : trace_files(folder)) {
+    std::vector<std::string>& paths = out.emplace_back();
+    for (const auto& [number, file] : segments) paths.push_back(file);
+  }
   return out;
 }
 

@@ -19,9 +19,14 @@ Result<TraceFiles> list_trace_files(const std::string& folder);
 // does not follow our naming.
 std::vector<std::string> segments_of(const std::string& path);
 
-// One path per trace in `folder`, sorted by name.
-std::vector<std::string> traces_in(const std::string& folder);
+// The segments of each trace in `folder`, oldest first; traces sorted by name. Lists the folder
+// once.
+std::vector<std::vector<std::string>> traces_in(const std::string& folder);
 
 Result<Trace> read_segments(const std::vector<std::string>& paths);
+
+// The same for segments that were listed a while ago: a flight recorder may have deleted them
+// since.
+Result<Trace> read_listed(const std::vector<std::string>& paths);
 
 }  // namespace genscope::store

@@ -44,7 +44,9 @@ TEST(Segments, TracesOfAFolderOnceEach) {
                            "trace.gst", "other", "trace-8-0.live"}) {
     touch(dir / name);
   }
-  EXPECT_EQ(traces_in(dir.path()), (Paths{dir / "trace-7-0.3.gst", dir / "trace-8-0.gst"}));
+  EXPECT_EQ(traces_in(dir.path()),
+            (std::vector<Paths>{{dir / "trace-7-0.3.gst", dir / "trace-7-0.4.gst"},
+                                {dir / "trace-8-0.gst", dir / "trace-8-0.1.gst"}}));
   EXPECT_TRUE(traces_in(dir / "none").empty());
 }
 

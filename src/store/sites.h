@@ -1,4 +1,5 @@
-// The names that following a run needs: of stages, and of arguments that count steps.
+// The names that following a run needs: of stages, of arguments that count steps, and of what is
+// said of samples.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <unordered_map>
 
 #include "genscope/internal/word.h"
+#include "trace/sample_names.h"
 
 namespace genscope::store {
 
@@ -15,6 +17,8 @@ struct SiteInfo {
   std::string name;
   SpanKind kind = SpanKind::none;
   int total_rank = 0;  // 1 for the best key that says how many steps there are; 0: none of them
+  enum class Tells : std::uint8_t { nothing, entity, series };
+  Tells tells = Tells::nothing;  // of samples, as an event
 };
 
 class Sites {
@@ -25,7 +29,7 @@ class Sites {
   void define(std::uint32_t site, SpanKind kind, std::string_view name) {
     if (site > internal::kFieldMask) return;
     if (kind > SpanKind::function) kind = SpanKind::function;
-    sites_.try_emplace(site, SiteInfo{std::string(name), kind, total_rank(name)});
+    sites_.try_emplace(site, SiteInfo{std::string(name), kind, total_rank(name), tells(name)});
   }
 
   // Kind none and no name if nobody defined it.
@@ -50,6 +54,14 @@ class Sites {
       rank++;
     }
     return 0;
+  }
+
+  static SiteInfo::Tells tells(std::string_view name) noexcept {
+    if (!trace::is_sampler_event(name)) return SiteInfo::Tells::nothing;
+    name.remove_prefix(trace::kSamplerEvents.size());
+    return name == "entity"   ? SiteInfo::Tells::entity
+           : name == "series" ? SiteInfo::Tells::series
+                              : SiteInfo::Tells::nothing;
   }
 
   std::function<void(std::uint32_t)> look_up_;

@@ -1,3 +1,15 @@
+// A poll costs what was recorded since the last one. Files are read from where the last poll
+// stopped (FrameTail), and the live buffer is asked only for the words that Activity does not know
+// yet.
+//
+// Order within a poll: copy the live buffer, take its definitions, take those of its chunks that go
+// on where their lane is, then the new frames of the files, then the rest of the live buffer. A
+// chunk that is drained meanwhile is then found in the file, and none is taken twice, because
+// Activity knows how many words of it it has.
+//
+// A name is defined before it is used, but on another lane: a word may be seen before its name was
+// copied. look_up() then copies the process lane once more, at most once for all that was read at
+// one time, and if that does not help looks ahead in the file.
 #include "store/trace_follower.h"
 
 #include <algorithm>
@@ -140,7 +152,7 @@ void TraceFollower::define(const trace::Meta& meta) {
     latest_ = *clock;
     clock_ = ClockMap({header_.started, latest_}, header_.ticks_per_second);
   } else if (const auto* loss = std::get_if<trace::LossMeta>(&meta)) {
-    lost_spans_ += loss->spans;
+    dropped_spans_ += loss->spans;
   }
 }
 
@@ -157,8 +169,8 @@ std::optional<LiveContent> TraceFollower::copy_live(Lanes lanes) {
   unseen_ = !live.ok() && live.error().code == ErrorCode::io;
   if (!live.ok()) return std::nullopt;
   live_bytes_ += live->bytes_read;
-  live_lost_spans_ = 0;
-  for (const LiveContent::Loss& loss : live->losses) live_lost_spans_ += loss.spans;
+  live_dropped_spans_ = 0;
+  for (const LiveContent::Loss& loss : live->losses) live_dropped_spans_ += loss.spans;
   return std::move(*live);
 }
 
@@ -238,7 +250,8 @@ Progress::Process TraceFollower::progress() const {
   activity_.describe_last(out);
   activity_.describe_values(out);
   out.rank = header_.rank;
-  out.lost_spans = lost_spans_ + activity_.lost_spans() + (closed_ ? 0 : live_lost_spans_);
+  out.dropped_spans =
+      dropped_spans_ + activity_.dropped_spans() + (closed_ ? 0 : live_dropped_spans_);
   return out;
 }
 

@@ -76,9 +76,9 @@ class TraceFollower {
   bool peeked_ = false;      // ahead for definitions, in this poll
   const std::map<unsigned, std::string>* segments_ = nullptr;  // during a poll
   std::uint64_t live_bytes_ = 0;
-  std::uint64_t file_bytes_ = 0;  // of earlier segments
-  std::uint64_t lost_spans_ = 0;  // that the process lane told of
-  std::uint64_t live_lost_spans_ = 0;
+  std::uint64_t file_bytes_ = 0;     // of earlier segments
+  std::uint64_t dropped_spans_ = 0;  // that the process lane told of
+  std::uint64_t live_dropped_spans_ = 0;
   std::unordered_map<std::uint32_t, std::uint32_t> defined_;  // process lane: chunk -> words taken
   base::ClockSnapshot latest_;
   ClockMap clock_;

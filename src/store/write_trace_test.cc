@@ -48,8 +48,8 @@ void expect_same(const Trace& a, const Trace& b) {
   for (std::size_t i = 0; i < a.tracks.size(); ++i) {
     EXPECT_EQ(a.tracks[i].name, b.tracks[i].name);
     EXPECT_EQ(a.tracks[i].tid, b.tracks[i].tid);
-    EXPECT_EQ(a.tracks[i].lost_spans, b.tracks[i].lost_spans);
-    EXPECT_EQ(a.tracks[i].lost_records, b.tracks[i].lost_records);
+    EXPECT_EQ(a.tracks[i].dropped_spans, b.tracks[i].dropped_spans);
+    EXPECT_EQ(a.tracks[i].dropped_records, b.tracks[i].dropped_records);
   }
   EXPECT_EQ(a.spans.begin_ns, b.spans.begin_ns);
   EXPECT_EQ(a.spans.duration_ns, b.spans.duration_ns);
@@ -223,8 +223,8 @@ class RandomTrace {
 
   void add_loss() {
     TrackInfo& track = t_.tracks[0];
-    track.lost_records = below(3);
-    track.lost_spans = 12;
+    track.dropped_records = below(3);
+    track.dropped_spans = 12;
     t_.gaps.push_back({0, t_.begin_ns + 5, t_.begin_ns + 50, 7});
     t_.gaps.push_back({0, t_.begin_ns + 60, t_.begin_ns + 61, 5});
   }

@@ -31,8 +31,8 @@ inline constexpr bool kAddressSanitizer = false;
 
 // Why a test that forks beside a running thread is left to the other builds.
 inline constexpr const char* kNoForkUnderAsan =
-    "g++ 12's asan does not guard its allocator across a fork: a child of a process that allocates "
-    "meanwhile hangs in its next malloc";
+    "asan (g++ 12, clang 14) does not guard its allocator across a fork: a child of a process that "
+    "allocates meanwhile hangs in its next malloc";
 
 inline constexpr bool kSanitized = kThreadSanitizer || kAddressSanitizer;
 

@@ -42,7 +42,7 @@ static_assert(sizeof(ChunkHead) == 64);
 
 struct SlotRow {
   std::uint32_t number, reserved;
-  std::uint64_t lost_spans, lost_records, first_tick, last_tick;
+  std::uint64_t dropped_spans, dropped_records, first_tick, last_tick;
   std::uint64_t padding[3];
 };
 static_assert(sizeof(SlotRow) == sizeof(LaneSlot));
@@ -201,8 +201,8 @@ class Folder {
       words.resize(at + kMaxMetaWords);
       words.resize(at + encode(loss, words.data() + at));
     };
-    if (header_.lost_spans + header_.lost_records > 0) {
-      put({0, header_.lost_spans, header_.lost_records, 0, 0});
+    if (header_.dropped_spans + header_.dropped_records > 0) {
+      put({0, header_.dropped_spans, header_.dropped_records, 0, 0});
     }
     const std::uint32_t slots = header_.slots_touched != 0
                                     ? std::min(header_.slots_touched, header_.lane_slots)
@@ -212,8 +212,8 @@ class Folder {
       if (!read_exactly(live_, kSlotsOffset + std::uint64_t{i} * sizeof slot, &slot, sizeof slot)) {
         return false;
       }
-      if (slot.number == 0 || slot.lost_spans + slot.lost_records == 0) continue;
-      put({slot.number, slot.lost_spans, slot.lost_records, slot.first_tick, slot.last_tick});
+      if (slot.number == 0 || slot.dropped_spans + slot.dropped_records == 0) continue;
+      put({slot.number, slot.dropped_spans, slot.dropped_records, slot.first_tick, slot.last_tick});
     }
     if (words.empty()) return true;
     FrameHeader frame;

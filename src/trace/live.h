@@ -35,8 +35,8 @@ struct LiveHeader {
   // free for a moment while the recorder lives.
   std::uint32_t lock_by_descriptor = 0;
   // What was dropped that no slot tells of. Written by atomic_ref, as is the next.
-  std::uint64_t lost_spans = 0;
-  std::uint64_t lost_records = 0;
+  std::uint64_t dropped_spans = 0;
+  std::uint64_t dropped_records = 0;
   // Why recording ended before the program did; `stopped` is set when the text is whole.
   std::uint32_t stopped = 0;
   std::array<char, 256> reason{};
@@ -49,8 +49,8 @@ static_assert(sizeof(LiveHeader) <= 4096);
 struct alignas(64) LaneSlot {
   std::atomic<std::uint32_t> number;
   std::uint32_t reserved;
-  std::atomic<std::uint64_t> lost_spans;
-  std::atomic<std::uint64_t> lost_records;
+  std::atomic<std::uint64_t> dropped_spans;
+  std::atomic<std::uint64_t> dropped_records;
   std::atomic<std::uint64_t> lost_first_tick;
   std::atomic<std::uint64_t> lost_last_tick;
 };

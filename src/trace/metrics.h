@@ -2,9 +2,10 @@
 // reports, the JSON, the terminal and docs/metrics.md.
 #pragma once
 
+#include <string>
 #include <string_view>
 
-#include "genscope/sample.h"
+#include <genscope/trace.h>
 
 namespace genscope::trace {
 
@@ -19,6 +20,8 @@ inline constexpr Metric kMetrics[] = {
   // --- processes: of the watched tree
   {"cpu_ns", "ns", "CPU time used, user and system; of a tree with its reaped children", kCounter, 0, kMaxNs},
   {"main_thread_cpu_ns", "ns", "CPU time of a process's main thread; of a tree, of the one that used most", kCounter, 0, kMaxNs},
+  {"cpu_wait_ns", "ns", "Time in which threads could have run and had no CPU, all threads that were seen", kCounter, 0, kMaxNs},
+  {"storage_wait", "1", "1 while the main thread of a process waits for storage and cannot be interrupted, else 0", kGauge, 0, 1},
   {"rss_bytes", "B", "Resident memory", kGauge, 0, kMaxBytes},
   {"rss_anon_bytes", "B", "Resident memory that no file backs", kGauge, 0, kMaxBytes},
   {"rss_file_bytes", "B", "Resident memory of mapped files and shared memory", kGauge, 0, kMaxBytes},
@@ -59,7 +62,7 @@ inline constexpr Metric kMetrics[] = {
   {"memory_limit_bytes", "B", "Effective memory limit: the least over all ancestors", kGauge, 0, kMaxBytes},
   {"memory_peak_bytes", "B", "Highest memory use that the kernel saw", kGauge, 0, kMaxBytes},
   {"memory_working_set_bytes", "B", "Memory in use less inactive file pages", kGauge, 0, kMaxBytes},
-  {"memory_oom_kills", "1", "Processes killed for want of memory", kCounter},
+  {"memory_oom_kills", "1", "Processes killed because memory ran out", kCounter},
   {"cpu_limit_cores", "1", "Effective CPU limit in cores: quota and cpuset, the least over all ancestors", kGauge, 0, 1e6},
   {"cpu_throttled_ns", "ns", "Time in which the quota held tasks back", kCounter, 0, kMaxNs},
 
@@ -114,7 +117,7 @@ inline constexpr Metric kMetrics[] = {
   {"allocator_retries", "1", "Allocations that succeeded only after the cache was emptied", kCounter},
   {"allocator_ooms", "1", "Allocations that failed", kCounter},
 
-  // --- requests of a service, fed in by request_monitor.h
+  // --- requests of a service, fed in by monitor.h
   {"requests_finished", "1", "Requests that ended, however they ended", kCounter},
   {"requests_failed", "1", "Requests that ended with an error of any class", kCounter},
   {"requests_in_flight", "1", "Requests that began and have not ended", kGauge, 0, 1e9},
@@ -130,8 +133,8 @@ inline constexpr Metric kMetrics[] = {
   {"request_slo_ratio", "1", "Share of the last requests within their time", kGauge, 0, 1},
 
   // --- genscope itself
-  {"probe_cpu_ns", "ns", "CPU time of the sampler's thread", kCounter, 0, kMaxNs},
-  {"probe_cpu_ratio", "1", "CPU time of the sampler's thread, share of one core, since the last", kGauge, 0, 64},
+  {"probe_cpu_ns", "ns", "CPU time of genscope's own threads since sampling began", kCounter, 0, kMaxNs},
+  {"probe_cpu_ratio", "1", "CPU time of genscope's own threads, share of one core, since the last", kGauge, 0, 64},
   {"probe_missed_ticks", "1", "Ticks skipped because the thread was late", kCounter},
 };
 // clang-format on
@@ -162,5 +165,26 @@ enum ThrottleBit : std::uint64_t {
 inline constexpr std::uint64_t kThrottleFaults =
     kThrottlePowerCap | kThrottleHardwareSlowdown | kThrottleThermalSoftware |
     kThrottleThermalHardware | kThrottlePowerBrake | kThrottleCurrent | kThrottleOther;
+
+inline constexpr std::uint64_t kThrottleThermal =
+    kThrottleThermalSoftware | kThrottleThermalHardware;
+
+// Why a device is held down, in words: one row per reason, the gravest first. Every report, the
+// terminal, the rules and the page say these.
+struct ThrottleReason {
+  std::string_view name;
+  std::uint64_t bits;
+};
+inline constexpr ThrottleReason kThrottleReasons[] = {
+    {"thermal", kThrottleThermal},
+    {"power cap", kThrottlePowerCap},
+    {"hardware slowdown", kThrottleHardwareSlowdown},
+    {"power brake", kThrottlePowerBrake},
+    {"current limit", kThrottleCurrent},
+    {"other", kThrottleOther},
+};
+// The names of the reasons in a reading of throttle_reasons, with commas; "" if there is none, or
+// it is no set of bits.
+std::string throttle_words(double reading);
 
 }  // namespace genscope::trace

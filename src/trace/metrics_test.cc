@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <set>
 #include <string>
 
@@ -47,6 +48,20 @@ TEST(Metrics, EveryStatusAndKindHasAWord) {
   words.clear();
   for (std::size_t i = 0; i < kEntityKinds; ++i) words.insert(name(static_cast<EntityKind>(i)));
   EXPECT_EQ(words.size(), kEntityKinds);
+}
+
+TEST(Metrics, ThrottleWordsNameFaultsOnly) {
+  EXPECT_EQ(throttle_words(0), "");
+  EXPECT_EQ(throttle_words(0x1 | 0x2 | 0x10 | 0x100), "") << "idle and chosen clocks";
+  EXPECT_EQ(throttle_words(0x4 | 0x40), "thermal, power cap");
+  EXPECT_EQ(throttle_words(std::numeric_limits<double>::infinity()), "");
+  EXPECT_EQ(throttle_words(-4), "");
+  std::uint64_t named = 0;
+  for (const ThrottleReason& reason : kThrottleReasons) {
+    EXPECT_EQ(named & reason.bits, 0u) << reason.name << " shares a bit";
+    named |= reason.bits;
+  }
+  EXPECT_EQ(named, kThrottleFaults);
 }
 
 }  // namespace

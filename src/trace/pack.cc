@@ -1,3 +1,20 @@
+// Five byte columns and a bit stream, in one pass over the words each way.
+//
+// Why columns: ops and names of a loop repeat with its period and compress to almost nothing, once
+// times do not stand between them. Times do not compress, so their deltas are cut to their length:
+// a byte for the number of bits, which zstd does shorten, and the bits below the leading one, raw.
+// An end names no span: its tag is that of the innermost open one in nearly every record, and both
+// sides keep the same stack, so only the exceptions carry a tag (kExplicitTag).
+//
+// Why unpack(pack(words)) == words for all words, sense or not: what the columns cannot hold
+// exactly (an unknown op, a payload that the chunk cuts off, bits set where an op has none) goes as
+// a raw word, and both sides move base, stack and last values by the same rules on the same
+// records. A raw word moves nothing. The stack forgets its older half at kMaxDepth on both sides
+// alike.
+//
+// Both ways are linear in the words and bounded by them: a column of more than ten bytes for each
+// word is refused before anything is allocated for it. About 5 bytes a span come out
+// (docs/overhead.md).
 #include "trace/pack.h"
 
 #include <zstd.h>

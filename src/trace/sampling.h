@@ -1,13 +1,12 @@
-// The one thing that a session needs of probes, as a port: `record` calls it, `probe` defines it,
-// and neither includes the other.
+// What a session needs of probes, as an interface: `record` asks for it, `probe` registers one, and
+// neither includes the other.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "genscope/sample.h"
+#include <genscope/trace.h>
 
 namespace genscope::trace {
 
@@ -18,9 +17,20 @@ struct SamplingPlan {
   bool gpu_memory = true, gpu_utilization = true, gpu_temperature = true, gpu_power = true;
 };
 
-// Samples this process into `sink` until the last copy of the result is gone. In a forked child
-// the copies do nothing. Null if nothing could be started.
-std::shared_ptr<void> start_sampling(const SamplingPlan& plan, std::unique_ptr<SampleSink> sink,
-                                     std::vector<std::string>& errors);
+class Sampling {
+ public:
+  // Samples this process into `sink` until the last copy of the result is gone. In a forked child
+  // the copies do nothing. Null if nothing could be started.
+  virtual std::shared_ptr<void> start(const SamplingPlan& plan, std::unique_ptr<SampleSink> sink,
+                                      std::vector<std::string>& errors) const = 0;
+
+ protected:
+  ~Sampling() = default;  // not deleted through this: sessions outlive static destruction
+};
+
+// Null: no probes are linked into this program. Any thread.
+const Sampling* registered_sampling() noexcept;
+// `sampling` stays for ever.
+void register_sampling(const Sampling& sampling) noexcept;
 
 }  // namespace genscope::trace

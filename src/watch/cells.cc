@@ -1,5 +1,7 @@
 #include "watch/cells.h"
 
+#include "report/printable.h"
+
 namespace genscope::watch {
 namespace {
 
@@ -22,6 +24,8 @@ const char* sgr(Style style) {
 }
 
 }  // namespace
+
+std::string shell_quoted(std::string_view word) { return report::shell_word(word); }
 
 std::string clean(std::string_view text, bool unicode) {
   std::string out;

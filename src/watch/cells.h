@@ -18,14 +18,16 @@ using base::columns;  // that clean text takes
 // The longest start of clean text in at most `limit` columns, never half a character.
 std::string cut(std::string_view text, std::size_t limit);
 
-// The words of a command as one line; those with blanks or quotes in quotes. Not yet clean.
+// A word as a shell would need it.
+std::string shell_quoted(std::string_view word);
+
+// The words of a command as one line, quoted as a shell would need them. Not yet clean.
 template <class Words>
 std::string joined(const Words& words) {
   std::string line;
   for (const std::string& word : words) {
     if (!line.empty()) line += ' ';
-    const bool plain = !word.empty() && word.find_first_of(" \t\n\"'") == std::string::npos;
-    line += plain ? word : "'" + word + "'";
+    line += shell_quoted(word);
   }
   return line;
 }

@@ -61,6 +61,8 @@ TEST(Line, ColoursTakeNoRoomAndEnd) {
 
 TEST(Cells, ACommandLineShowsWhereItsWordsEnd) {
   EXPECT_EQ(joined(std::vector<std::string>{"sh", "-c", "echo a", ""}), "sh -c 'echo a' ''");
+  EXPECT_EQ(joined(std::vector<std::string>{"python", "-c", "a='b'\nb"}),
+            R"(python -c $'a=\'b\'\nb')");
 }
 
 }  // namespace

@@ -20,11 +20,11 @@ struct Gpu {
   std::string label;  // "GPU 0", "MIG 1"
   std::optional<double> used, total, busy, watts, limit, celsius;
   std::string throttle;
-  std::string trouble;  // why nothing of it is known: "lost", "suspended"
+  std::string problem;  // why nothing of it is known: "lost", "suspended"
 };
 
 // The status that all its readings share, if none has a value.
-std::string shared_trouble(const Snapshot& now, std::uint32_t entity) {
+std::string shared_status(const Snapshot& now, std::uint32_t entity) {
   std::optional<SampleStatus> shared;
   for (const Snapshot::Series& series : now.series) {
     if (series.entity != entity) continue;
@@ -53,7 +53,7 @@ std::vector<Gpu> all_gpus(const Snapshot& now) {
     gpu.limit = value_of(now, i, "power_limit_watts");
     gpu.celsius = value_of(now, i, "temperature_celsius");
     gpu.throttle = throttle_words(value_of(now, i, "throttle_reasons").value_or(0));
-    gpu.trouble = shared_trouble(now, i);
+    gpu.problem = shared_status(now, i);
     gpus.push_back(std::move(gpu));
   }
   return gpus;
@@ -82,8 +82,8 @@ std::string celsius_text(const Gpu& gpu) {
 std::string full_line(const Gpu& gpu, const LiveState& state, const Look& look) {
   Line line(look);
   line.add(gpu.label, Style::dim);
-  if (!gpu.trouble.empty()) {
-    line.add_whole(gpu.trouble, Style::warn);
+  if (!gpu.problem.empty()) {
+    line.add_whole(gpu.problem, Style::warn);
     return line.text();
   }
   if (look.width >= 60) {
@@ -107,8 +107,8 @@ void add_cell(Line& line, const Gpu& gpu, std::size_t width, bool last) {
   const std::size_t begin = line.column();
   std::vector<std::pair<std::string, Style>> parts;
   parts.emplace_back(gpu.label.substr(gpu.label.find(' ') + 1) + ":", Style::dim);
-  if (!gpu.trouble.empty()) {
-    parts.emplace_back(gpu.trouble, Style::warn);
+  if (!gpu.problem.empty()) {
+    parts.emplace_back(gpu.problem, Style::warn);
   } else {
     parts.emplace_back(percent_text(gpu.busy), Style::plain);
     parts.emplace_back(bytes_of_text(gpu.used, gpu.total), by_fill(fill(gpu)));
@@ -167,8 +167,7 @@ std::vector<std::string> gpu_lines(const LiveState& state, const Look& look) {
 std::string no_gpu_reason(const std::vector<ProbeReport>& probes) {
   const ProbeReport* telling = nullptr;
   for (const ProbeReport& probe : probes) {
-    const bool gpu = probe.name == "nvml" || probe.name == "amdgpu" || probe.name == "intel" ||
-                     probe.name == "remote";
+    const bool gpu = is_gpu_probe(probe.name) || probe.name == "remote";
     if (!gpu || probe.state.reason.empty()) continue;
     // broken and denied say more than absent; the enum is in that order
     if (telling == nullptr || probe.state.kind > telling->state.kind) telling = &probe;

@@ -60,7 +60,7 @@ class Block {
   void finish(const Line& line) { lines_.push_back(line.text()); }
 
   void header() {
-    const std::string clock = clock_text(state_.elapsed_seconds);
+    const std::string clock = clock_time(state_.elapsed_seconds);
     Line line(look_);
     line.add("genscope", Style::bold).add(" ");
     const std::size_t room = line.room() > clock.size() + 1 ? line.room() - clock.size() - 1 : 0;
@@ -90,7 +90,7 @@ class Block {
       line.add_whole(fmt::format("step {}", process->steps_done));
     }
     if (process->eta_seconds) {
-      line.add_whole("ETA " + clock_text(*process->eta_seconds), Style::bold);
+      line.add_whole("ETA " + clock_time(*process->eta_seconds), Style::bold);
     }
     if (process->step_seconds) line.add_whole(seconds_text(*process->step_seconds) + "/step");
     const auto others =

@@ -14,8 +14,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // As HOOKS of python/genscope/hooks/__init__.py; python/tests compares the two.
-constexpr auto kHooks = std::to_array<std::string_view>(
-    {"torch", "diffusers", "transformers", "accelerate", "trainer", "lightning", "comfyui"});
+constexpr auto kHooks =
+    std::to_array<std::string_view>({"torch", "diffusers", "transformers", "accelerate", "trainer",
+                                     "lightning", "comfyui", "servers"});
 
 bool holds_package(const fs::path& folder) {
   std::error_code failed;

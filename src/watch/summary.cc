@@ -6,115 +6,70 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/figures.h"
+#include "report/telemetry_text.h"
+#include "trace/metrics.h"
 #include "watch/figures.h"
 
 namespace genscope::watch {
 namespace {
 
-double seconds(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-}
-
-std::optional<double> larger(std::optional<double> a, std::optional<double> b) {
-  return a && b ? std::max(*a, *b) : a ? a : b;
-}
 std::optional<double> smaller(std::optional<double> a, std::optional<double> b) {
   return a && b ? std::min(*a, *b) : a ? a : b;
 }
 
-// The figures of one entity.
-class Of {
- public:
-  Of(const RunTotals& totals, std::uint32_t entity) : totals_(totals), entity_(entity) {}
-  std::optional<double> max(const char* metric) const {
-    const SeriesTotal* total = totals_.find(entity_, metric);
-    return total != nullptr ? std::optional(total->max) : std::nullopt;
-  }
-  std::optional<double> last(const char* metric) const {
-    const SeriesTotal* total = totals_.find(entity_, metric);
-    return total != nullptr ? std::optional(total->last) : std::nullopt;
-  }
-  std::optional<double> mean(const char* metric) const {
-    const SeriesTotal* total = totals_.find(entity_, metric);
-    return total != nullptr ? total->mean() : std::nullopt;
-  }
-  const SeriesTotal* find(const char* metric) const { return totals_.find(entity_, metric); }
+// The energy of several devices; absent if none has any.
+struct EnergySum {
+  std::optional<double> joules;
+  bool integrated = false;  // from the power of one of them
 
-  std::optional<Energy> energy() const {
-    const SeriesTotal* counter = find("energy_joules");
-    if (counter != nullptr && counter->values > 1) return Energy{counter->grown, false};
-    for (const char* metric : {"power_watts", "power_instant_watts"}) {
-      const SeriesTotal* power = find(metric);
-      if (power != nullptr && power->covered_seconds > 0) return Energy{power->integral, true};
-    }
-    return std::nullopt;
+  void add(const EntityRow& row) {
+    if (!row.energy || !row.energy->joules) return;
+    joules = joules.value_or(0) + *row.energy->joules;
+    integrated |= row.energy->method == EnergyMethod::integrated;
   }
-
- private:
-  const RunTotals& totals_;
-  std::uint32_t entity_;
+  std::string text() const {
+    return joules ? base::energy(*joules) + (integrated ? " from power" : "") : kUnknown;
+  }
 };
-
-GpuFigures gpu_figures(const Of& of, const std::string& name) {
-  GpuFigures gpu;
-  gpu.name = name;
-  gpu.memory_peak_bytes = of.max("memory_used_bytes");
-  gpu.memory_total_bytes = of.max("memory_total_bytes");
-  gpu.busy_mean_ratio = of.mean("busy_ratio");
-  gpu.power_mean_watts = of.mean("power_watts");
-  if (!gpu.power_mean_watts) gpu.power_mean_watts = of.mean("power_instant_watts");
-  gpu.power_limit_watts = of.last("power_limit_watts");
-  gpu.temperature_max_celsius = of.max("temperature_celsius");
-  gpu.energy = of.energy();
-  if (const SeriesTotal* bits = of.find("throttle_reasons")) {
-    if (bits->covered_seconds > 0)
-      gpu.throttled_ratio = bits->fault_seconds / bits->covered_seconds;
-    gpu.throttle = throttle_words(static_cast<double>(bits->seen_bits));
-  }
-  return gpu;
-}
-
-void add_tree(RunFigures& figures, const Of& tree) {
-  if (const auto ns = tree.max("cpu_ns")) {
-    figures.cpu_seconds = std::max(figures.cpu_seconds, *ns / 1e9);
-  }
-  figures.rss_peak_bytes = larger(figures.rss_peak_bytes, tree.max("rss_bytes"));
-  figures.anon_peak_bytes = tree.max("rss_anon_bytes");
-  figures.io_read_bytes = tree.max("io_read_bytes");
-  figures.io_write_bytes = tree.max("io_write_bytes");
-  figures.processes_peak = tree.max("processes");
-}
-
-void add_energy(std::optional<Energy>& sum, const std::optional<Energy>& more) {
-  if (!more) return;
-  if (!sum) sum = Energy{};
-  sum->joules += more->joules;
-  sum->integrated |= more->integrated;
-}
-
-std::string energy_text(const std::optional<Energy>& energy) {
-  if (!energy) return kUnknown;
-  return joules_text(energy->joules) + (energy->integrated ? " from power" : "");
-}
 
 class Text {
  public:
-  Text(const RunFigures& figures, const Look& look) : f_(figures), look_(look) {}
+  Text(const Analysis* analysis, const Ending& ending, const Look& look)
+      : analysis_(analysis), ending_(ending), look_(look) {
+    if (analysis != nullptr) {
+      tree_ = analysis->telemetry.first(EntityKind::process_tree);
+      machine_ = analysis->telemetry.first(EntityKind::machine);
+      group_ = analysis->telemetry.first(EntityKind::cgroup);
+    }
+    wall_ns_ =
+        analysis != nullptr ? static_cast<double>(analysis->wall_ns) : ending.wall_seconds * 1e9;
+  }
 
   std::string make(const std::string& command, const std::string& no_gpu) {
     header(command);
-    row("wall", seconds_text(f_.wall_seconds));
+    row("wall", base::duration(wall_ns_));
     cpu();
+    if (analysis_ != nullptr) {
+      const std::string time = report::time_text(analysis_->resources.time);
+      if (!time.empty()) row("time", time);
+    }
     memory();
-    row("I/O", fmt::format("read {}, written {}", bytes_text(f_.io_read_bytes),
-                           bytes_text(f_.io_write_bytes)));
+    row("I/O", fmt::format("read {}, written {}", bytes_text(of(tree_, "io_read_bytes")),
+                           bytes_text(of(tree_, "io_write_bytes"))));
     energy();
     processes();
     gpus(no_gpu);
+    probes();
     return std::move(out_);
   }
 
  private:
+  static std::optional<double> of(const EntityRow* row, const char* metric,
+                                  double SeriesRow::*figure = &SeriesRow::max) {
+    return row == nullptr ? std::nullopt : row->value(metric, figure);
+  }
+
   void line(const Line& line) { out_ += line.text() + "\n"; }
   void row(const char* label, const std::string& text, Style style = Style::plain) {
     constexpr std::size_t kLabel = 12;
@@ -124,130 +79,144 @@ class Text {
 
   void header(const std::string& command) {
     constexpr int kSignalBase = 128;
-    std::string end = fmt::format("exit {}", f_.exit_code);
-    if (f_.exit_code > kSignalBase) {
-      const char* word = sigabbrev_np(f_.exit_code - kSignalBase);
+    std::string end = fmt::format("exit {}", ending_.exit_code);
+    if (ending_.exit_code > kSignalBase) {
+      const char* word = sigabbrev_np(ending_.exit_code - kSignalBase);
       if (word != nullptr) end += fmt::format(" (SIG{})", word);
     }
     Line l(look_);
     l.add("genscope: ", Style::bold);
     l.add(cut(clean(command, look_.unicode),
               l.room() > end.size() + 2 ? l.room() - end.size() - 2 : 0));
-    l.add_whole(end, f_.exit_code == 0 ? Style::good : Style::bad);
+    l.add_whole(end, ending_.exit_code == 0 ? Style::good : Style::bad);
     line(l);
   }
 
   void cpu() {
-    std::string text = seconds_text(f_.cpu_seconds);
-    if (f_.wall_seconds > 0) {
-      text += fmt::format(", {} cores on average", figure(f_.cpu_seconds / f_.wall_seconds));
-      if (f_.cores) text += fmt::format(" of {}", figure(*f_.cores));
+    const double cpu_ns = of(tree_, "cpu_ns").value_or(static_cast<double>(ending_.cpu_ns()));
+    std::string text = base::duration(cpu_ns);
+    if (wall_ns_ > 0) {
+      text += fmt::format(", {} cores on average", base::figure(cpu_ns / wall_ns_));
+      const auto cores = smaller(of(machine_, "cpu_count", &SeriesRow::last),
+                                 of(group_, "cpu_limit_cores", &SeriesRow::last));
+      if (cores) text += fmt::format(" of {}", base::figure(*cores));
     }
     row("CPU", text);
   }
 
   void memory() {
-    std::string text = "peak " + bytes_text(f_.rss_peak_bytes) + " resident";
-    if (f_.anon_peak_bytes) text += ", " + bytes_text(f_.anon_peak_bytes) + " anonymous";
-    if (f_.memory_limit_bytes) text += ", limit " + bytes_text(f_.memory_limit_bytes);
+    std::optional<double> peak = of(tree_, "rss_bytes");
+    if (!peak && ending_.max_rss_bytes()) peak = static_cast<double>(*ending_.max_rss_bytes());
+    std::string text = "peak " + bytes_text(peak) + " resident";
+    if (const auto anonymous = of(tree_, "rss_anon_bytes")) {
+      text += ", " + bytes_text(anonymous) + " anonymous";
+    }
+    if (const auto limit = of(group_, "memory_limit_bytes", &SeriesRow::last)) {
+      text += ", limit " + bytes_text(limit);
+    }
     row("memory", text);
   }
 
+  std::vector<const EntityRow*> all(EntityKind kind) const {
+    std::vector<const EntityRow*> rows;
+    if (analysis_ == nullptr) return rows;
+    for (const EntityRow& row : analysis_->telemetry.entities) {
+      if (row.entity.kind == kind) rows.push_back(&row);
+    }
+    return rows;
+  }
+
   void energy() {
-    std::optional<Energy> gpus;
-    for (const GpuFigures& gpu : f_.gpus) add_energy(gpus, gpu.energy);
-    std::string text = "CPU " + energy_text(f_.cpu_energy);
-    if (!f_.gpus.empty()) text += ", GPUs " + energy_text(gpus);
+    EnergySum cpus, gpus;
+    for (const EntityRow* package : all(EntityKind::cpu_package)) cpus.add(*package);
+    for (const EntityRow* gpu : all(EntityKind::gpu)) gpus.add(*gpu);
+    std::string text = "CPU " + cpus.text();
+    if (!all(EntityKind::gpu).empty()) text += ", GPUs " + gpus.text();
     row("energy", text);
   }
 
   void processes() {
-    std::string text =
-        f_.processes_peak ? fmt::format("{:.0f} at once", *f_.processes_peak) : kUnknown;
-    if (f_.orphans_reaped > 0) {
-      text +=
-          fmt::format(", {} orphan{} ended", f_.orphans_reaped, f_.orphans_reaped == 1 ? "" : "s");
+    const auto peak = of(tree_, "processes");
+    std::string text = peak ? fmt::format("{:.0f} seen at once", *peak) : kUnknown;
+    if (ending_.orphans_reaped > 0) {
+      text += fmt::format(", {} orphan{} ended", ending_.orphans_reaped,
+                          ending_.orphans_reaped == 1 ? "" : "s");
     }
     row("processes", text);
-    if (f_.left_count == 0) return;
-    text = fmt::format("{} still run{}:", f_.left_count, f_.left_count == 1 ? "s" : "");
-    for (const Descendant& process : f_.left) {
-      text += fmt::format(" {} {}", process.pid, process.name);
-      if (&process != &f_.left.back()) text += ',';
-    }
-    if (f_.left_count > f_.left.size()) text += ", ...";
-    row("", text, Style::warn);
+    const std::string left = left_text(ending_);
+    if (!left.empty()) row("", left, Style::warn);
   }
 
   void gpus(const std::string& no_gpu) {
-    if (f_.gpus.empty()) {
-      if (!no_gpu.empty()) row("GPU", std::string(kUnknown) + ": " + no_gpu);
-      return;
-    }
-    for (std::size_t i = 0; i < f_.gpus.size(); ++i) gpu(i, f_.gpus[i]);
+    const std::vector<const EntityRow*> rows = all(EntityKind::gpu);
+    if (rows.empty() && !no_gpu.empty()) row("GPU", std::string(kUnknown) + ": " + no_gpu);
+    for (std::size_t i = 0; i < rows.size(); ++i) gpu(i, *rows[i]);
   }
 
-  void gpu(std::size_t number, const GpuFigures& g) {
+  void gpu(std::size_t number, const EntityRow& g) {
     Line l(look_);
     l.add("  ").add(fmt::format("GPU {}", number), Style::dim).to_column(12);
-    l.add(cut(clean(g.name, look_.unicode), 28));
-    l.add_whole("peak " + bytes_of_text(g.memory_peak_bytes, g.memory_total_bytes));
-    l.add_whole("busy " + percent_text(g.busy_mean_ratio));
-    l.add_whole(!g.power_limit_watts
-                    ? watts_text(g.power_mean_watts)
-                    : fmt::format("{}/{} W",
-                                  g.power_mean_watts ? figure(*g.power_mean_watts) : kUnknown,
-                                  figure(*g.power_limit_watts)));
-    l.add_whole(g.temperature_max_celsius ? fmt::format("{:.0f} C", *g.temperature_max_celsius)
-                                          : kUnknown);
-    l.add_whole(energy_text(g.energy));
-    if (!g.throttle.empty()) {
-      l.add_whole(fmt::format("{} {} of the time", g.throttle, percent_text(g.throttled_ratio)),
-                  Style::warn);
+    l.add(cut(clean(g.entity.name, look_.unicode), 28));
+    l.add_whole("peak " + bytes_of_text(of(&g, "memory_used_bytes"),
+                                        of(&g, "memory_total_bytes", &SeriesRow::last)));
+    const auto busy = of(&g, "busy_ratio", &SeriesRow::mean);
+    l.add_whole("busy " + (busy ? base::percent(*busy) : kUnknown));
+    auto watts = of(&g, "power_watts", &SeriesRow::mean);
+    if (!watts) watts = of(&g, "power_instant_watts", &SeriesRow::mean);
+    const auto limit = of(&g, "power_limit_watts", &SeriesRow::last);
+    l.add_whole(!limit ? watts_text(watts)
+                       : fmt::format("{}/{} W", watts ? base::figure(*watts) : kUnknown,
+                                     base::figure(*limit)));
+    const auto celsius = of(&g, "temperature_celsius");
+    l.add_whole(celsius ? fmt::format("{:.0f} C", *celsius) : kUnknown);
+    EnergySum energy;
+    energy.add(g);
+    l.add_whole(energy.text());
+    const SeriesRow* const throttle = g.find("throttle_reasons");
+    const std::string words =
+        throttle == nullptr ? "" : trace::throttle_words(static_cast<double>(throttle->bits));
+    if (!words.empty()) {
+      const std::string share =
+          throttle->covered_seconds > 0
+              ? base::percent(throttle->flagged_seconds / throttle->covered_seconds)
+              : kUnknown;
+      l.add_whole(fmt::format("{} {} of the time", words, share), Style::warn);
     }
     line(l);
   }
 
-  const RunFigures& f_;
+  void probes() {
+    if (analysis_ == nullptr || !analysis_->recorder.probe_cpu_ns || wall_ns_ <= 0) return;
+    const auto cpu_ns = static_cast<double>(*analysis_->recorder.probe_cpu_ns);
+    row("probes", fmt::format("{} of CPU, {} of a core", base::duration(cpu_ns),
+                              base::percent(cpu_ns / wall_ns_)));
+  }
+
+  const Analysis* const analysis_;
+  const Ending& ending_;
   const Look& look_;
+  const EntityRow *tree_ = nullptr, *machine_ = nullptr, *group_ = nullptr;
+  double wall_ns_ = 0;
   std::string out_;
 };
 
 }  // namespace
 
-RunFigures figures_of(const RunTotals& totals, const Ending& ending) {
-  RunFigures figures;
-  figures.exit_code = ending.exit_code;
-  figures.wall_seconds = ending.wall_seconds;
-  figures.cpu_seconds = seconds(ending.usage.ru_utime) + seconds(ending.usage.ru_stime);
-  if (const auto peak = ending.max_rss_bytes()) {
-    figures.rss_peak_bytes = static_cast<double>(*peak);
+std::string left_text(const Ending& ending) {
+  if (ending.left_count == 0) return "";
+  std::string text =
+      fmt::format("{} still run{}:", ending.left_count, ending.left_count == 1 ? "s" : "");
+  for (const Descendant& process : ending.left) {
+    text += fmt::format(" {} {}", process.pid, clean(process.name));
+    if (&process != &ending.left.back()) text += ',';
   }
-  figures.orphans_reaped = ending.orphans_reaped;
-  figures.left = ending.left;
-  figures.left_count = ending.left_count;
-  for (std::uint32_t i = 0; i < totals.entities().size(); ++i) {
-    const Entity& entity = totals.entities()[i];
-    const Of of(totals, i);
-    if (entity.kind == EntityKind::process_tree) {
-      add_tree(figures, of);
-    } else if (entity.kind == EntityKind::machine) {
-      figures.cores = smaller(figures.cores, of.last("cpu_count"));
-    } else if (entity.kind == EntityKind::cgroup) {
-      figures.cores = smaller(figures.cores, of.last("cpu_limit_cores"));
-      figures.memory_limit_bytes = of.last("memory_limit_bytes");
-    } else if (entity.kind == EntityKind::cpu_package) {
-      add_energy(figures.cpu_energy, of.energy());
-    } else if (entity.kind == EntityKind::gpu) {
-      figures.gpus.push_back(gpu_figures(of, entity.name));
-    }
-  }
-  return figures;
+  if (ending.left_count > ending.left.size()) text += ", ...";
+  return text;
 }
 
-std::string summary_text(const RunFigures& figures, const std::string& command,
+std::string summary_text(const Analysis* analysis, const Ending& ending, const std::string& command,
                          const std::string& no_gpu, const Look& look) {
-  return Text(figures, look).make(command, no_gpu);
+  return Text(analysis, ending, look).make(command, no_gpu);
 }
 
 }  // namespace genscope::watch

@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
+#include <genscope/analyze.h>
+
 #include "watch/cells.h"
 #include "watch/orphans.h"
-#include "watch/totals.h"
 
 namespace genscope::watch {
 
@@ -38,41 +39,13 @@ struct Ending {
   std::size_t left_count = 0;
 };
 
-// Energy as a counter of the device says, or as integrated from its power.
-struct Energy {
-  double joules = 0;
-  bool integrated = false;
-};
+// "1 still runs: 42 sleep", "3 still run: 42 server, ..."; "" if none does. Printable.
+std::string left_text(const Ending& ending);
 
-struct GpuFigures {
-  std::string name;
-  std::optional<double> memory_peak_bytes, memory_total_bytes;
-  std::optional<double> busy_mean_ratio, power_mean_watts, power_limit_watts;
-  std::optional<double> temperature_max_celsius;
-  std::optional<Energy> energy;
-  std::optional<double> throttled_ratio;
-  std::string throttle;  // words
-};
-
-struct RunFigures {
-  int exit_code = 0;
-  double wall_seconds = 0;
-  double cpu_seconds = 0;
-  std::optional<double> cores;  // that it could use
-  std::optional<double> rss_peak_bytes, anon_peak_bytes, memory_limit_bytes;
-  std::optional<double> io_read_bytes, io_write_bytes;
-  std::optional<Energy> cpu_energy;
-  std::optional<double> processes_peak;
-  std::vector<GpuFigures> gpus;
-  std::uint64_t orphans_reaped = 0;
-  std::vector<Descendant> left;
-  std::size_t left_count = 0;
-};
-
-RunFigures figures_of(const RunTotals& totals, const Ending& ending);
-
-// What is not known is "n/a". `command` as one line; `no_gpu`: why there is none, or "".
-std::string summary_text(const RunFigures& figures, const std::string& command,
+// The figures are those of the reports: of the Analysis of the run that was just written. Without
+// one (null: nothing could be recorded, or read back) there is what the kernel says. What is not
+// known is "n/a". `command` as one line; `no_gpu`: why there is none, or "".
+std::string summary_text(const Analysis* analysis, const Ending& ending, const std::string& command,
                          const std::string& no_gpu, const Look& look);
 
 }  // namespace genscope::watch

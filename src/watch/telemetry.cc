@@ -2,6 +2,8 @@
 
 #include <system_error>
 
+#include "base/own_threads.h"
+#include "probe/gpu_hint.h"
 #include "watch/probe_child.h"
 
 namespace genscope::watch {
@@ -17,14 +19,8 @@ SamplerOptions with_sink(SamplerOptions options, SampleSink* sink) {
 
 }  // namespace
 
-bool is_gpu_probe(std::string_view name) {
-  return name == "nvml" || name == "amdgpu" || name == "intel";
-}
-
 Telemetry::Telemetry(TelemetryOptions options, SampleSink* next)
-    : options_(std::move(options)),
-      totals_(next),
-      sampler_(with_sink(options_.sampling, &totals_)) {}
+    : options_(std::move(options)), sampler_(with_sink(options_.sampling, next)) {}
 
 Telemetry::~Telemetry() {
   if (!thread_.joinable()) return;
@@ -52,12 +48,13 @@ void Telemetry::add_probes(pid_t pid) {
     if (probe) sampler_.add(std::move(*probe));
   }
   if (const std::vector<std::string> gpu = wanted(true); !gpu.empty()) {
-    sampler_.add(
-        make_remote_probe(probe_child_command(gpu, options, options_.gpu_sampling), kPatienceNs));
+    sampler_.add(probe::make_remote_gpu_probe(
+        gpu, options, probe_child_command(gpu, options, options_.gpu_sampling), kPatienceNs));
   }
 }
 
 void Telemetry::start(pid_t pid) {
+  base::whole_process_is_own();  // the command runs in another
   add_probes(pid);
   try {
     // The process of the GPU probes is this thread's child and ends with it; so it stays until

@@ -12,8 +12,6 @@
 
 #include <genscope/probe.h>
 
-#include "watch/totals.h"
-
 namespace genscope::watch {
 
 struct TelemetryOptions {
@@ -24,14 +22,13 @@ struct TelemetryOptions {
   SamplerOptions gpu_sampling;  // in the process of the GPU probes
 };
 
-// Their libraries could crash or hang: they run in a process of their own, `genscope probe-child`.
-bool is_gpu_probe(std::string_view name);
-
-// Opening the probes takes its time, and so does their last reading: both are done by a thread of
-// this object, so that the command neither starts nor ends later because of them.
+// The libraries of GPU probes could crash or hang: they run in a process of their own, `genscope
+// probe-child`, which is started only where there is a sign of a GPU (probe/gpu_hint.h). Opening
+// the probes takes its time, and so does their last reading: both are done by a thread of this
+// object, so that the command neither starts nor ends later because of them.
 class Telemetry {
  public:
-  // Readings go on to `next`; null: nowhere.
+  // Readings go to `next`; null: nowhere.
   Telemetry(TelemetryOptions options, SampleSink* next);
   ~Telemetry();  // stops
   Telemetry(const Telemetry&) = delete;
@@ -47,14 +44,12 @@ class Telemetry {
   Snapshot snapshot() const;
   std::vector<ProbeReport> reports() const;
   SamplerStats stats() const;
-  const RunTotals& totals() const { return totals_; }  // after stop()
 
  private:
   std::vector<std::string> wanted(bool gpu) const;
   void add_probes(pid_t pid);
 
   TelemetryOptions options_;
-  RunTotals totals_;
   Sampler sampler_;
   std::thread thread_;
   std::atomic<bool> open_{false};

@@ -93,6 +93,8 @@ class Commands(BenchCase):
             done = self.bench("touch ran", *words, code=2)
             self.assertIn(said, done.stderr)
         self.assertFalse((self.dir / "ran").exists())
+        said = self.bench("comapre", "x", "y", code=2).stderr
+        self.assertIn("unknown command 'comapre'; did you mean 'compare'?", said)
 
     def test_exports(self):
         formats = {"json": '"schema"', "md": "|", "csv": ",", "junit": "<testsuite", "gha": "[", "bmf": "{"}

@@ -7,16 +7,14 @@
 #include <cstdlib>
 #include <thread>
 
-#include <genscope/device_timer.h>
 #include <genscope/record.h>
 #include <genscope/store.h>
 #include <gtest/gtest.h>
 
 #include "control.h"
+#include "test_paths.h"
 #include "testing/sanitizer.h"
 #include "testing/temp_dir.h"
-
-#include "test_paths.h"
 
 namespace genscope {
 namespace {

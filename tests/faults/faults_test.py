@@ -16,6 +16,7 @@ GENSCOPE, TINYDIFF = os.environ["GENSCOPE_BIN"], os.environ["TINYDIFF"]
 DOUBLE = os.environ.get("NVML_DOUBLE", "")
 TRIES = 5
 PATIENCE = 120
+OF_THE_MACHINE = {"CPU-OTHERS", "CPU-STEAL", "CPU-QUOTA"}  # who else is on it is no fault of the run
 GPU = """time real
 devices 1
 0 uuid = GPU-0000
@@ -81,14 +82,11 @@ class Faults(unittest.TestCase):
 
     def test_no_rule_fires_on_a_clean_run(self):
         for _ in range(TRIES):
-            found = fired(advice_of("none"))
+            found = {rule: evidence for rule, evidence in fired(advice_of("none")).items()
+                     if rule not in OF_THE_MACHINE}
             if not found:
                 return
         self.fail(f"fired on a clean run: {found}")
-
-
-    def test_a_variable_that_serializes_the_gpu(self):
-        self.expect("TIME-BLOCKING", "none", {"CUDA_LAUNCH_BLOCKING": "1"})
 
 
 class GpuFaults(Faults):
@@ -100,7 +98,7 @@ class GpuFaults(Faults):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
 
-    def gpu(self, rule, *changes):
+    def gpu(self, rule, *changes, env=None):
         lines = GPU
         for change in changes:
             lines += change + "\n"
@@ -108,10 +106,13 @@ class GpuFaults(Faults):
         with open(path, "w", encoding="utf-8") as file:
             file.write(lines)
         self.expect(rule, "many-steps", {"GENSCOPE_NVML_LIBRARY": DOUBLE,
-                                         "GENSCOPE_NVML_SCENARIO": path})
+                                         "GENSCOPE_NVML_SCENARIO": path, **(env or {})})
 
     # Once is enough; and beside a GPU the clean run is none: DEV-CPU says so.
-    test_no_rule_fires_on_a_clean_run = test_a_variable_that_serializes_the_gpu = None
+    test_no_rule_fires_on_a_clean_run = None
+
+    def test_a_variable_that_serializes_it(self):
+        self.gpu("TIME-BLOCKING", env={"CUDA_LAUNCH_BLOCKING": "1"})
 
     def test_idle(self):
         self.gpu("GPU-IDLE", "* busy.gpu 10", "* samples.busy 10")

@@ -2,8 +2,10 @@
 // A fuzz target calls it; a violation aborts with the line.
 #pragma once
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <utility>
 
 #include "genscope/analyze.h"
@@ -53,6 +55,15 @@ inline void check_trace(const Trace& t) {
   }
   for (std::size_t i = 0; i < t.counters.size(); ++i) {
     GENSCOPE_FUZZ_CHECK(t.counters.name[i] < names && t.counters.track[i] < tracks);
+  }
+  for (const SampleSeries& series : t.samples.series) {
+    GENSCOPE_FUZZ_CHECK(series.entity < t.samples.entities.size() && series.metric != nullptr);
+    std::int64_t before = std::numeric_limits<std::int64_t>::min();
+    for (const std::uint32_t row : series.rows) {
+      GENSCOPE_FUZZ_CHECK(row < t.counters.size() && std::isfinite(t.counters.value[row]));
+      GENSCOPE_FUZZ_CHECK(t.counters.at_ns[row] >= before);
+      before = t.counters.at_ns[row];
+    }
   }
   for (std::size_t i = 0; i < t.device.size(); ++i) {
     GENSCOPE_FUZZ_CHECK(t.device.span[i] < spans && t.device.duration_ns[i] >= 0);

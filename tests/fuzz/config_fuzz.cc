@@ -1,6 +1,6 @@
 // Settings files: any text gives settings in range, or one error that names the file.
+#include <genscope/compat/monitor_config.h>
 #include <genscope/config.h>
-#include <genscope/monitor_config.h>
 
 #include "check_trace.h"
 

@@ -1,6 +1,6 @@
 // Exported generations: any text gives metrics, or one error that names the file; what was read can
 // be written and read again.
-#include <genscope/generation_metrics.h>
+#include <genscope/monitor.h>
 
 #include <cmath>
 

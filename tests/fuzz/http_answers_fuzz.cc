@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <genscope/bench_load.h>
 #include <nlohmann/json.hpp>
+#include "bench/http/load.h"
 
 #include "bench/http/address.h"
 #include "bench/http/base64.h"

@@ -2,10 +2,12 @@
 // makes figures.
 #include <cmath>
 
-#include "check_trace.h"
-#include "genscope/aggregate.h"
+#include <genscope/analyze.h>
+#include <genscope/compat/inferix.h>
 #include "genscope/report.h"
 #include "genscope/store.h"
+
+#include "check_trace.h"
 #include "input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

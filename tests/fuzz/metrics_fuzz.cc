@@ -4,6 +4,7 @@
 #include "input.h"
 #include "serve/metrics.h"
 #include "testing/exposition.h"
+#include "trace/sample_names.h"
 
 namespace {
 
@@ -33,10 +34,15 @@ genscope::Progress::Process process_of(Input& input) {
   if ((has & 8) != 0) p.steps_total = input.take<std::uint64_t>();
   if ((has & 16) != 0) p.step_seconds = input.take<double>();
   if ((has & 32) != 0) p.eta_seconds = input.take<double>();
-  p.lost_spans = input.take<std::uint64_t>();
+  p.dropped_spans = input.take<std::uint64_t>();
   for (std::size_t n = input.take<std::uint8_t>() % 16; n > 0; --n) {
-    std::string name = counter_of(input);
-    p.values.emplace_back(std::move(name), input.take<double>());
+    const std::string name = counter_of(input);
+    genscope::Progress::Value value{.counter = name, .value = input.take<double>()};
+    const genscope::trace::SampleName parts = genscope::trace::split_sample_name(name);
+    const genscope::trace::OwnMetric own{"1", name.size() % 2 == 0 ? "gauge" : "counter", name};
+    if (!parts.metric.empty()) value.metric = genscope::trace::metric_of(parts.metric, &own);
+    value.entity = parts.entity;
+    p.values.push_back(std::move(value));
   }
   return p;
 }

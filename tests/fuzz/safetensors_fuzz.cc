@@ -12,5 +12,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::uint64_t total = file->header_bytes;
   for (const genscope::Tensor& tensor : file->tensors) total += tensor.bytes;
   genscope::fuzz::demand(total == size);
+  // Shapes that no quantiser makes must not lead it astray.
+  for (const genscope::Component& part : genscope::identify(*file)) {
+    genscope::fuzz::demand(part.tensors <= file->tensors.size());
+  }
   return 0;
 }

@@ -4,10 +4,9 @@
 #include <set>
 #include <string>
 
-#include <genscope/suite.h>
-
 #include "bench/result/cell_json.h"
 #include "bench/suite/journal.h"
+#include "bench/suite/suite.h"
 #include "check_trace.h"
 
 namespace {

@@ -139,7 +139,7 @@ TEST(Args, ManyArgumentsAreKeptOrCounted) {
   std::uint64_t lost = 0;
   {
     const Session session("many", options_in(dir));
-    const std::uint64_t before = recorder_stats().lost_records;
+    const std::uint64_t before = recorder_stats().dropped_records;
     const Stage stage(
         "s", {{"0", 0},   {"1", 1},   {"2", 2},   {"3", 3},   {"4", 4},   {"5", 5},   {"6", 6},
               {"7", 7},   {"8", 8},   {"9", 9},   {"10", 10}, {"11", 11}, {"12", 12}, {"13", 13},
@@ -148,14 +148,14 @@ TEST(Args, ManyArgumentsAreKeptOrCounted) {
               {"28", 28}, {"29", 29}, {"30", 30}, {"31", 31}, {"32", 32}, {"33", 33}, {"34", 34},
               {"35", 35}, {"36", 36}, {"37", 37}, {"38", 38}, {"39", 39}});
     for (int i = 40; i < 1040; ++i) stage.arg(std::to_string(i), i);
-    lost = recorder_stats().lost_records - before;
+    lost = recorder_stats().dropped_records - before;
   }
   const Trace trace = only_trace(dir);
   auto a = args_of(trace, span_named(trace, "s"));
   EXPECT_EQ(a.size() + lost, 1040u);
   EXPECT_GE(a.size(), 1032u);
   std::uint64_t told = 0;
-  for (const TrackInfo& t : trace.tracks) told += t.lost_records;
+  for (const TrackInfo& t : trace.tracks) told += t.dropped_records;
   EXPECT_EQ(told, lost);
   for (const auto& [key, value] : a) EXPECT_EQ(std::to_string(value.bits), key);
 }

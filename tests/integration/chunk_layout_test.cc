@@ -32,7 +32,7 @@ TEST(ChunkLayout, TheReadersBytesAreTheWritersStruct) {
   EXPECT_EQ(static_cast<int>(internal::ChunkState::open), 1);
   EXPECT_EQ(static_cast<int>(internal::ChunkState::filled), 2);
   EXPECT_LE(sizeof(trace::LiveHeader), trace::kSlotsOffset);
-  EXPECT_EQ(offsetof(trace::LaneSlot, lost_spans), 8u);
+  EXPECT_EQ(offsetof(trace::LaneSlot, dropped_spans), 8u);
   EXPECT_EQ(offsetof(trace::LaneSlot, lost_last_tick), 32u);
 }
 

@@ -43,7 +43,7 @@ TEST(Disabled, WithoutASessionNothingHappens) {
     const Track track("track");
     flush();
     const RecorderStats stats = recorder_stats();
-    return stage.recorded() || stats.active || stats.lost_spans != 0 ? 2 : 0;
+    return stage.recorded() || stats.active || stats.dropped_spans != 0 ? 2 : 0;
   });
   EXPECT_EQ(code, 0);
   EXPECT_TRUE(std::filesystem::is_empty(dir.path()));

@@ -41,7 +41,7 @@ void expect_all_accounted_for(const std::string& run_dir, const Report& report) 
   const Trace trace = only_trace(run_dir);
   expect_sound(trace);
   EXPECT_EQ(spans_named(trace, "burst").size() - 1, report.recorded);  // less the session
-  EXPECT_EQ(total_lost_spans(trace), report.lost);
+  EXPECT_EQ(total_dropped_spans(trace), report.lost);
   EXPECT_EQ(trace.integrity.bad_words, 0u);
   EXPECT_EQ(trace.integrity.bad_frames, 0u);
   EXPECT_EQ(trace.integrity.missing_chunks, 0u);
@@ -65,7 +65,7 @@ class Tmpfs {
 
 // All that was made is in the trace or counted there, whenever it was made.
 void expect_every_span_told_of(const Trace& trace, const Report& report) {
-  const std::uint64_t lost = total_lost_spans(trace);
+  const std::uint64_t lost = total_dropped_spans(trace);
   EXPECT_EQ(spans_named(trace, "burst").size() + lost, report.made + 1);  // and the session
   EXPECT_GE(lost, report.lost);
   EXPECT_LE(lost, report.lost + 1) << "the session's own was counted after the program asked";

@@ -93,7 +93,7 @@ TEST(Follow, ShowsStageStepsAndEta) {
   now = only_process(follower.poll());
   EXPECT_FALSE(now.alive);
   EXPECT_EQ(now.last_stage, "denoise");
-  EXPECT_EQ(now.lost_spans, 0u);
+  EXPECT_EQ(now.dropped_spans, 0u);
 }
 
 TEST(Follow, TheInnermostStageAndTheNearestTotalCount) {
@@ -192,7 +192,7 @@ TEST(Follow, APollCostsTheSameAtTheEndOfALongRun) {
   const std::uint64_t late = cost();
   EXPECT_GT(all, spans);  // at least a byte a span: it was really read
   EXPECT_LT(late, early + 150'000) << "at most two chunks may have been drained meanwhile";
-  EXPECT_EQ(recorder_stats().lost_spans, 0u);
+  EXPECT_EQ(recorder_stats().dropped_spans, 0u);
 }
 
 TEST(Follow, AKilledProcessIsNotAliveAndItsStageStaysKnown) {

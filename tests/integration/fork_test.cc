@@ -158,7 +158,7 @@ TEST(Fork, ThreadsThatRecordMeanwhileAreNotDisturbed) {
   EXPECT_EQ(run->traces.size(), forks + 1);
   const Trace* const parent = trace_of(*run, ::getpid());
   ASSERT_NE(parent, nullptr);
-  EXPECT_EQ(parent->spans.size() - 1 + total_lost_spans(*parent), made.load());
+  EXPECT_EQ(parent->spans.size() - 1 + total_dropped_spans(*parent), made.load());
   EXPECT_EQ(parent->integrity.bad_words, 0u);
   EXPECT_EQ(parent->integrity.unfinished_spans, 0u);
 }

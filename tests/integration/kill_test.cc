@@ -38,7 +38,7 @@ void wait_until_recording(SharedWords& counters) {
 void expect_nothing_lost(const Trace& trace, SharedWords& counters) {
   EXPECT_EQ(trace.integrity.bad_words, 0u);
   EXPECT_EQ(trace.integrity.missing_chunks, 0u);
-  EXPECT_EQ(total_lost_spans(trace), 0u);
+  EXPECT_EQ(total_dropped_spans(trace), 0u);
   std::map<std::string, std::uint64_t> found;
   for (std::size_t s = 0; s < trace.spans.size(); ++s) {
     if (finished(trace, s)) found[trace.tracks[trace.spans.track[s]].name]++;

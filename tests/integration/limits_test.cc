@@ -56,7 +56,8 @@ void stop_at(bool pack) {
   EXPECT_EQ(trace.integrity.bad_words, 0u);
   EXPECT_LE(trace_bytes(dir / "run"), options.max_trace_bytes);
   EXPECT_GT(spans_named(trace, "work").size(), 1000u);
-  EXPECT_EQ(trace.spans.size() + total_lost_spans(trace), taken + refused + 1)  // and the session
+  EXPECT_EQ(trace.spans.size() + total_dropped_spans(trace),
+            taken + refused + 1)  // and the session
       << "what was made is in the file or counted, also after recording stopped";
   EXPECT_FALSE(trace.integrity.notes.empty());
   EXPECT_EQ(unknown_names(trace), 0u);
@@ -93,7 +94,7 @@ TEST(Limits, KeepNewestKeepsTheEndWithItsNames) {
   EXPECT_EQ(trace.integrity.bad_frames, 0u);
   EXPECT_EQ(trace.integrity.bad_words, 0u);
   EXPECT_EQ(unknown_names(trace), 0u);
-  EXPECT_EQ(total_lost_spans(trace), 0u);
+  EXPECT_EQ(total_dropped_spans(trace), 0u);
   const auto spans = spans_named(trace, "early name");
   ASSERT_GT(spans.size(), 10'000u);
   if (!kSanitized) {

@@ -16,7 +16,7 @@ Finished check_instant(const Trace& trace) {
   EXPECT_EQ(trace.integrity.bad_frames, 0u);
   EXPECT_EQ(trace.integrity.missing_chunks, 0u);
   EXPECT_EQ(trace.integrity.clamped_ticks, 0u);
-  const bool all = total_lost_spans(trace) == 0;  // nothing dropped: no holes either
+  const bool all = total_dropped_spans(trace) == 0;  // nothing dropped: no holes either
   Finished done;
   std::map<std::string, std::uint64_t> open, next;
   std::uint64_t orphans = 0;
@@ -89,7 +89,7 @@ void read_while_recording(std::int64_t pause_ns, std::size_t readings, SessionOp
   EXPECT_TRUE(last.integrity.closed);
   EXPECT_EQ(last.integrity.unfinished_spans, 0u);
   Finished done = check_instant(last);
-  for (const TrackInfo& t : last.tracks) done[t.name] += t.lost_spans;
+  for (const TrackInfo& t : last.tracks) done[t.name] += t.dropped_spans;
   for (std::size_t t = 0; t < made.size(); ++t) {
     EXPECT_EQ(done["w" + std::to_string(t)], made[t]);
   }

@@ -14,7 +14,7 @@ void burst(std::size_t threads, std::size_t each, bool dynamic_names) {
   std::vector<std::uint64_t> dropped(threads, 0);
   {
     const Session session("loss", options);
-    const std::uint64_t before = recorder_stats().lost_spans;
+    const std::uint64_t before = recorder_stats().dropped_spans;
     std::vector<std::thread> all;
     for (std::size_t t = 0; t < threads; ++t) {
       all.emplace_back([&, t] {
@@ -35,7 +35,7 @@ void burst(std::size_t threads, std::size_t each, bool dynamic_names) {
       });
     }
     for (std::thread& t : all) t.join();
-    lost_by_stats = recorder_stats().lost_spans - before;
+    lost_by_stats = recorder_stats().dropped_spans - before;
   }
   const Trace trace = only_trace(dir);
   expect_sound(trace);
@@ -47,7 +47,7 @@ void burst(std::size_t threads, std::size_t each, bool dynamic_names) {
   for (std::size_t s = 0; s < trace.spans.size(); ++s) {
     read[trace.tracks[trace.spans.track[s]].name]++;
   }
-  for (const TrackInfo& t : trace.tracks) lost[t.name] += t.lost_spans;
+  for (const TrackInfo& t : trace.tracks) lost[t.name] += t.dropped_spans;
   for (const Gap& g : trace.gaps) {
     in_gaps[trace.tracks[g.track].name] += g.lost;
     EXPECT_LE(g.begin_ns, g.end_ns);
@@ -60,7 +60,7 @@ void burst(std::size_t threads, std::size_t each, bool dynamic_names) {
     EXPECT_EQ(read[name] + lost[name], each);
     EXPECT_EQ(in_gaps[name], lost[name]) << "every loss lies in a gap";
   }
-  EXPECT_EQ(total_lost_spans(trace), lost_by_stats);
+  EXPECT_EQ(total_dropped_spans(trace), lost_by_stats);
   if (!kSanitized) {
     EXPECT_GT(lost_by_stats, 0u) << "the burst was too small to test anything";
   }
@@ -84,9 +84,9 @@ TEST(Loss, EventsAndCountersAreCountedToo) {
   }
   const Trace trace = only_trace(dir);
   std::uint64_t lost = 0;
-  for (const TrackInfo& t : trace.tracks) lost += t.lost_records;
+  for (const TrackInfo& t : trace.tracks) lost += t.dropped_records;
   EXPECT_EQ(trace.events.size() + trace.counters.size() + lost, 2 * count);
-  EXPECT_EQ(total_lost_spans(trace), 0u);
+  EXPECT_EQ(total_dropped_spans(trace), 0u);
 }
 
 TEST(Loss, DefaultBuffersKeepUpWithAFastThread) {
@@ -99,7 +99,7 @@ TEST(Loss, DefaultBuffersKeepUpWithAFastThread) {
     }
   }
   const Trace trace = only_trace(dir);
-  EXPECT_EQ(spans_named(trace, "fast span").size() + total_lost_spans(trace), count);
+  EXPECT_EQ(spans_named(trace, "fast span").size() + total_dropped_spans(trace), count);
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 // What the monitors of operations and epochs leave in a run, read back, and as training monitors
 // print it.
 #include <genscope/analyze.h>
-#include <genscope/epoch_monitor.h>
-#include <genscope/performance_monitor.h>
+#include <genscope/compat/epoch_monitor.h>
+#include <genscope/compat/performance_monitor.h>
+#include <genscope/compat/text_styles.h>
 #include <genscope/record.h>
 #include <genscope/report.h>
 #include <genscope/store.h>
@@ -65,8 +66,7 @@ TEST(MonitorSpans, AreOrdinarySpansOfTheRun) {
 
   const auto styled = [&](TextStyle style) {
     std::string out;
-    report_text(*run, analysis, {}, {.style = style},
-                [&](std::string_view piece) { out += piece; });
+    report_text(*run, analysis, {}, style, {}, [&](std::string_view piece) { out += piece; });
     return out;
   };
   EXPECT_THAT(styled(TextStyle::performance_summary),

@@ -1,7 +1,6 @@
 // What monitors leave in a run: ordinary spans, events and counters.
 #include <genscope/analyze.h>
-#include <genscope/generation_monitor.h>
-#include <genscope/request_monitor.h>
+#include <genscope/monitor.h>
 
 #include <stdexcept>
 #include <thread>

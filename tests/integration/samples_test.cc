@@ -4,9 +4,13 @@
 #include <cstring>
 #include <thread>
 
+#include <nlohmann/json.hpp>
+
+#include <genscope/advise.h>
 #include <genscope/analyze.h>
 #include <genscope/probe.h>
 #include <genscope/record.h>
+#include <genscope/report.h>
 #include <genscope/store.h>
 
 #include "testing/temp_dir.h"
@@ -191,6 +195,66 @@ TEST_F(Samples, OfASamplerAreInTheTraceOfItsProcess) {
   ASSERT_NE(own, nullptr);
   ASSERT_TRUE(analysis.recorder.probe_cpu_ns);
   EXPECT_GT(*analysis.recorder.probe_cpu_ns, 0);
+}
+
+TEST_F(Samples, WhatStartingTheProbesTookIsNotTheCostOfSampling) {
+  {
+    Session session("samples", options());
+    const auto sink = make_recording_sink();
+    sink->add_entity(0, {EntityKind::sampler, "genscope", "a sampler", {}});
+    sink->add_series(0, 0, *find_metric("probe_cpu_ns"), "its clock");
+    sink->add_reading(0, good(5e8));  // half a second to open the probes
+    std::this_thread::sleep_for(20ms);
+    sink->add_reading(0, good(5e8 + 1000));
+  }
+  const Analysis analysis = read();
+  EXPECT_GT(analysis.recorder.probe_cpu_ns, 500'000'000);
+  ASSERT_TRUE(analysis.recorder.probe_steady_ratio);
+  EXPECT_GT(*analysis.recorder.probe_steady_ratio, 0);
+  EXPECT_LE(*analysis.recorder.probe_steady_ratio, 1000 / 20e6);
+}
+
+TEST_F(Samples, AMetricOfOnesOwnKeepsItsUnitInEveryOutput) {
+  static constexpr Metric kLength{"queue_length",    "requests", "Requests that wait",
+                                  MetricKind::gauge, 0,          1e6};
+  const auto length_of = [](const Progress& progress) {
+    for (const Progress::Process& process : progress.processes) {
+      for (const Progress::Value& value : process.values) {
+        if (value.metric != nullptr && value.metric->id == "queue_length") return value;
+      }
+    }
+    return Progress::Value{};
+  };
+  {
+    Session session("samples", options());
+    const auto sink = make_recording_sink();
+    sink->add_entity(0, {EntityKind::other, "queue", "work queue", {}});
+    sink->add_series(0, 0, kLength, "the queue itself");
+    sink->add_reading(0, good(4));
+    counter("queue/depth", 5);  // of nobody's metric: the program's own counter
+    RunFollower follower(dir / "run");
+    const Progress::Value live = length_of(follower.poll());
+    ASSERT_NE(live.metric, nullptr);
+    EXPECT_EQ(live.metric->unit, "requests");
+    EXPECT_EQ(live.entity, "queue");
+    EXPECT_EQ(live.value, 4);
+  }
+  const Result<genscope::Run> run = read_run(dir / "run");
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  const WholeRun whole = whole_of(*run);
+  ASSERT_EQ(whole.analysis.counters.size(), 1u);
+  EXPECT_EQ(whole.analysis.counters[0].name, "queue/depth");
+  std::string json, text;
+  report_json(whole.run, whole.analysis, whole.advice, [&](std::string_view s) { json += s; });
+  report_text(whole.run, whole.analysis, whole.advice, {}, [&](std::string_view s) { text += s; });
+  const auto own = nlohmann::json::parse(json)["own_metrics"];
+  ASSERT_EQ(own.size(), 1u);
+  EXPECT_EQ(own[0]["metric"], "queue_length");
+  EXPECT_EQ(own[0]["unit"], "requests");
+  EXPECT_EQ(own[0]["max"], 4);
+  EXPECT_EQ(own[0]["description"], "Requests that wait");
+  EXPECT_NE(text.find("Own metrics"), std::string::npos) << text;
+  EXPECT_NE(text.find("requests"), std::string::npos) << text;
 }
 
 }  // namespace

@@ -110,6 +110,59 @@ void under_signals(bool slow_path, ClockChoice clock) {
   expect_main_loop_whole(only_trace(dir), made);
 }
 
+// Detached spans, events and counters: each is whole, and a span ends where its end was.
+void detached_under_signals(ClockChoice clock) {
+  const TempDir dir;
+  SessionOptions options = options_in(dir);
+  options.clock = clock;
+  constexpr std::uint64_t kMost = 300'000;
+  std::uint64_t made = 0;
+  g_handled = 0;
+  {
+    static constinit Site site{"main request", SpanKind::request, {0}};
+    const Handler handler(SIGUSR1);
+    const Session session("signals", options);
+    std::atomic<bool> stop{false};
+    const pthread_t self = ::pthread_self();
+    std::thread sender([&] {
+      while (!stop) {
+        ::pthread_kill(self, SIGUSR1);
+        for (int i = 0; i < 50; ++i) __builtin_ia32_pause();
+      }
+    });
+    const std::int64_t until = base::monotonic_ns() + 1'000'000'000;
+    for (; made < kMost && base::monotonic_ns() < until; ++made) {
+      const Handle request = begin(site);
+      GENSCOPE_COUNTER("main counter", static_cast<double>(made));
+      GENSCOPE_EVENT("main event");
+      end(request);
+    }
+    stop = true;
+    sender.join();
+  }
+  EXPECT_GT(g_handled.load(), 5u);
+  const Trace trace = only_trace(dir);
+  expect_sound(trace);
+  EXPECT_EQ(trace.integrity.bad_words, 0u);
+  EXPECT_EQ(trace.integrity.unfinished_spans, 0u);
+  EXPECT_EQ(trace.integrity.missing_chunks, 0u);
+  EXPECT_EQ(spans_named(trace, "main request").size(), made);
+  std::uint64_t counted = 0, wrong = 0, events = 0;
+  for (std::size_t i = 0; i < trace.counters.size(); ++i) {
+    if (trace.names[trace.counters.name[i]].text != "main counter") continue;
+    wrong += trace.counters.value[i] == static_cast<double>(counted++) ? 0 : 1;
+  }
+  for (const std::uint32_t name : trace.events.name) {
+    events += trace.names[name].text == "main event" ? 1 : 0;
+  }
+  EXPECT_EQ(counted, made);
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(events, made);
+}
+
+TEST(SignalHandler, HammersDetachedSpans) { detached_under_signals(ClockChoice::automatic); }
+TEST(SignalHandler, HammersDetachedSpansOnTheOsClock) { detached_under_signals(ClockChoice::os); }
+
 TEST(SignalHandler, HammersTheInlinePath) { under_signals(false, ClockChoice::automatic); }
 TEST(SignalHandler, HammersTheSlowPath) { under_signals(true, ClockChoice::automatic); }
 TEST(SignalHandler, HammersTheOsClockPath) { under_signals(false, ClockChoice::os); }

@@ -36,8 +36,8 @@ void expect_whole(const Trace& trace) {
   EXPECT_EQ(in.bad_words, 0u);
   EXPECT_EQ(in.unfinished_spans, 0u);
   for (const TrackInfo& t : trace.tracks) {
-    EXPECT_EQ(t.lost_spans, 0u) << t.name;
-    EXPECT_EQ(t.lost_records, 0u) << t.name;
+    EXPECT_EQ(t.dropped_spans, 0u) << t.name;
+    EXPECT_EQ(t.dropped_records, 0u) << t.name;
   }
 }
 
@@ -60,9 +60,9 @@ std::string parent_name(const Trace& trace, std::uint32_t span) {
   return trace.span_name(trace.spans.parent[span]);
 }
 
-std::uint64_t total_lost_spans(const Trace& trace) {
+std::uint64_t total_dropped_spans(const Trace& trace) {
   std::uint64_t n = 0;
-  for (const TrackInfo& t : trace.tracks) n += t.lost_spans;
+  for (const TrackInfo& t : trace.tracks) n += t.dropped_spans;
   return n;
 }
 

@@ -47,7 +47,7 @@ inline bool finished(const Trace& trace, std::size_t span) {
   return (trace.spans.flags[span] & kSpanUnfinished) == 0;
 }
 
-std::uint64_t total_lost_spans(const Trace& trace);
+std::uint64_t total_dropped_spans(const Trace& trace);
 
 // Every index points at something, whatever the bytes were.
 void expect_sound(const Trace& t);

@@ -162,7 +162,7 @@ class Command(Case):
         path = self.file("m.safetensors", image.flux(single=1, **catalogue.SMALL).tensors)
         code, out, _ = inspect(path)
         self.assertEqual(code, 0)
-        self.assertTrue(out.startswith("FLUX.1-dev  flux dev, mmdit\n"), out)
+        self.assertTrue(out.startswith("FLUX.1 with guidance, of another depth  flux dev, mmdit\n"), out)
         for word in ("confidence  high", "PARAMETERS", "bf16", "2+1", "Evidence",
                      "x_embedder.weight [32, 64]"):
             self.assertIn(word, out)

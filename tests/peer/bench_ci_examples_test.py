@@ -33,7 +33,7 @@ class Examples(BenchCase):
     def run_scripts(self, scripts, slower):
         """Those that call genscope, with few runs; the worst exit code."""
         self.program("base/build", 0.01)
-        self.program("build", 0.3 if slower else 0.01)
+        self.program("build", 1 if slower else 0.01)
         env = dict(self.env, GITHUB_STEP_SUMMARY=str(self.folder / "summary.md"))
         ours = [script for script in scripts if "genscope " in script]
         self.assertTrue(ours)

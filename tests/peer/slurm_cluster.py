@@ -3,9 +3,11 @@
 Debian's slurm-wlm can run several slurmd on one host. No systemd, no control groups, no accounting; everything in
 a temporary folder, on loopback.
 """
+import contextlib
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -118,10 +120,25 @@ class Cluster:
     def logs(self):
         return "".join(f"\n== {path.name}\n{path.read_text()[-2000:]}" for path in (self.folder / "log").iterdir())
 
+    def processes_of(self, node):
+        """What runs the tasks of a node, and the tasks: known by the node's log, which Slurm keeps open."""
+        log, parents, found = str(self.folder / f"log/{node}.log"), {}, []
+        for entry in pathlib.Path("/proc").iterdir():
+            try:
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                if log in [os.readlink(file) for file in (entry / "fd").iterdir()]:
+                    found.append(int(entry.name))
+            except (OSError, ValueError):
+                continue  # no process, or one that has ended
+        for pid in found:
+            found.extend(child for child, parent in parents.items() if parent == pid and child not in found)
+        return found
+
     def lose(self, node):
         """As if the machine were gone: no daemon, and nothing of its work."""
-        self.processes[node].kill()
-        subprocess.run(["pkill", "-KILL", "-f", f"slurmstepd.*{node}"], check=False)
+        for pid in self.processes_of(node):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         subprocess.run(["scontrol", "update", f"nodename={node}", "state=down", "reason=lost"], env=self.env,
                        check=True)
 

@@ -216,7 +216,7 @@ class Logs(RunCase):
     def test_stages_are_in_the_summary(self):
         file = self.dir / "log"
         file.write_text(SDCPP)
-        done = self.run_it("cat", str(file), options=("--logs", "sdcpp", "--no-gpu"))
+        done = self.run_it("cat", str(file), options=("--logs", "sdcpp", "--no-gpu", "--full"))
         self.assertIn(b"text_encode", done.stderr)
         self.assertIn(b"lines of the log", done.stderr)
 

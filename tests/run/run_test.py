@@ -233,7 +233,8 @@ class Families(RunCase):
 
     def test_orphans_that_end_are_counted(self):
         # Each sh ends at once and leaves a sleep behind, which then ends before the command.
-        done = self.run_it("sh", "-c", "for i in 1 2 3; do sh -c 'sleep 0.2 &'; done; sleep 1.5")
+        done = self.run_it("sh", "-c", "for i in 1 2 3; do sh -c 'sleep 0.2 &'; done; sleep 1.5",
+                           options=["--full"])
         self.assertEqual(done.returncode, 0)
         self.assertIn(b"3 orphans ended", done.stderr)
         self.assertNotIn(b"still run", done.stderr)
@@ -241,7 +242,7 @@ class Families(RunCase):
     def test_cpu_time_of_children_is_counted(self):
         burn = "import time\nwhile time.process_time() < 0.4: pass"
         done = self.run_it(PYTHON, "-c", f"import subprocess, sys\nfor i in range(2): "
-                           f"subprocess.run([sys.executable, '-c', {burn!r}])")
+                           f"subprocess.run([sys.executable, '-c', {burn!r}])", options=["--full"])
         self.assertEqual(done.returncode, 0)
         match = re.search(r"CPU +([\d.]+) (ms|s)", done.stderr.decode())
         seconds = float(match[1]) * (0.001 if match[2] == "ms" else 1)
@@ -250,7 +251,7 @@ class Families(RunCase):
     def test_peak_memory_is_the_trees(self):
         code = "import time; x = bytearray(300 << 20); x[::4096] = b'x' * len(x[::4096]); time.sleep(0.6)"
         done = self.run_it(PYTHON, "-c", code)
-        match = re.search(r"memory +peak ([\d.]+) MiB resident, ([\d.]+) MiB anonymous",
+        match = re.search(r"memory +peak ([\d.]+) MiB \(([\d.]+) MiB anonymous\)",
                           done.stderr.decode())
         self.assertIsNotNone(match, done.stderr)
         self.assertTrue(300 <= float(match[1]) < 400, match[0])
@@ -344,7 +345,7 @@ class Troubles(RunCase):
         empty.mkdir()
         self.env["GENSCOPE_PROC_ROOT"] = str(empty)
         self.env["GENSCOPE_SYS_ROOT"] = str(empty)
-        done = self.run_it("sh", "-c", "echo out; sleep 0.3; exit 5")
+        done = self.run_it("sh", "-c", "echo out; sleep 0.3; exit 5", options=["--full"])
         self.assertEqual(done.returncode, 5)
         self.assertEqual(done.stdout, b"out\n")
         self.assertIn(b"written n/a", done.stderr)
@@ -353,7 +354,7 @@ class Troubles(RunCase):
     def test_no_gpu_is_said_with_the_reason(self):
         self.env["GENSCOPE_NVML_LIBRARY"] = str(self.dir / "nothing.so")
         self.env["GENSCOPE_SYS_ROOT"] = str(self.dir)
-        done = self.run_it("sleep", "0.5")
+        done = self.run_it("sleep", "0.5", options=["--full"])
         self.assertRegex(done.stderr.decode(), r"\n  GPU +n/a: .+\n")
         done = self.run_it("true", options=["--no-gpu"])
         self.assertNotIn(b"GPU", done.stderr)
@@ -402,12 +403,108 @@ class Results(RunCase):
     def test_stages_of_a_program_that_marks_them_are_shown(self):
         if not TINYDIFF:
             self.skipTest("tinydiff is not built")
-        done = self.run_it(TINYDIFF, "--steps", "3", "--out", str(self.dir) + "/")
+        done = self.run_it(TINYDIFF, "--steps", "3", "--out", str(self.dir) + "/", options=["--full"])
         self.assertEqual(done.returncode, 0)
         self.assertRegex(done.stderr.decode(), r"\nStages\n.*\n(.*\n)*.*step")
         self.assertNotRegex(done.stderr.decode(), r"genscope +session", "our own is not theirs")
-        done = self.run_it("true")
+        done = self.run_it("true", options=["--full"])
         self.assertNotIn(b"Stages", done.stderr)
+
+
+class FirstScreen(RunCase):
+    """What a person sees first: the headline names the fact, in at most 30 lines."""
+
+    LEAK = "import time\nkept = []\nfor i in range(215): kept.append(b'x' * (1 << 20)); time.sleep(0.1)"
+
+    def screen(self, *words, options=(), code=0):
+        done = self.run_it(*words, options=["--columns", "100", *options])
+        self.assertEqual(done.returncode, code, done.stderr)
+        lines = done.stderr.decode().split("\n\n", 1)[0].splitlines()
+        text = done.stderr.decode()
+        self.assertLessEqual(len(text.strip().splitlines()), 30, text)
+        for line in text.splitlines():
+            self.assertLessEqual(len(line), 100 if not line.startswith("Recorded in") else 1000, line)
+        return " ".join(lines).strip(), text
+
+    def test_a_program_that_marks_stages(self):
+        if not TINYDIFF:
+            self.skipTest("tinydiff is not built")
+        headline, text = self.screen("sh", "-c", 'exec "$0" "$@" >/dev/null 2>&1', TINYDIFF, "--steps", "3",
+                                     "--out", str(self.dir) + "/", options=["--no-gpu"])
+        self.assertRegex(headline, r"\d% of [\d.]+ m?s.* findings?\.$")
+        for part in (r"\n  denoising +\S+ +[\d.]+% ", r"\n  outside stages ", r"\n  steps +\S+  3: median ",
+                     r"\n  memory +peak [\d.]+ MiB", r"\n  CPU +[\d.]+ of \d+ cores", r"\nRecorded in ",
+                     r"\nNext: genscope report --full"):
+            self.assertRegex(text, part)
+        for word in ("probe_slowed", "cannot open", ".slice", "n/a"):
+            self.assertNotIn(word, text)
+
+    def test_a_plain_script(self):
+        headline, text = self.screen(PYTHON, "-c", "print(1)", options=["--instrument", "none"])
+        self.assertRegex(headline, r"^(Took [\d.]+ m?s|Its main thread waited|Waited for a CPU)")
+        self.assertIn("with genscope.stage(", text)
+
+    def test_a_script_that_fails(self):
+        self.assertRegex(self.screen("sh", "-c", "exit 3", code=3)[0], r"^Failed \(exit 3\) after [\d.]+ m?s")
+
+    def test_a_script_that_is_killed(self):
+        self.assertRegex(self.screen("sh", "-c", "kill -KILL $$", code=137)[0],
+                         r"^Killed \(SIGKILL\) after [\d.]+ m?s")
+
+    def test_a_script_that_is_interrupted(self):
+        headline, _ = self.screen("sh", "-c", "kill -INT $$", code=130)
+        self.assertRegex(headline, r"^Interrupted \(SIGINT\) after [\d.]+ m?s")
+
+    def test_a_script_that_leaks(self):
+        headline, text = self.screen(PYTHON, "-c", self.LEAK, options=["--interval", "20", "--instrument", "none"])
+        self.assertRegex(headline, r"Memory grew by [\d.]+ [KMG]iB a second\.")
+        self.assertRegex(text, r"memory +peak .*, grows by [\d.]+ [KMG]iB a second")
+
+    def test_the_command_needs_no_dashes(self):
+        done = subprocess.run([BIN, "run", "--no-gpu", "sh", "-c", "exit 4", "--", "--quiet"], env=self.env,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertEqual(self.manifest()["command"], ["sh", "-c", "exit 4", "--", "--quiet"])
+
+
+class Named(RunCase):
+    """Runs by name, and the commands that keep them in order."""
+
+    def genscope(self, *words, code=0):
+        done = subprocess.run([BIN, *words], env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL,
+                              capture_output=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, code, (words, done.stderr))
+        return done.stdout.decode() if code == 0 else done.stderr.decode()
+
+    def test_from_the_first_run_to_the_last(self):
+        for name, code in (("one", 0), ("demo", 3)):  # a command's name, too
+            self.run_it("sh", "-c", f"exit {code}", options=["--name", name, "--no-gpu", "--quiet"])
+        runs = json.loads(self.genscope("list", "--json"))["runs"]
+        self.assertEqual([(run["name"], run["state"]) for run in runs], [("demo", "failed (exit 3)"), ("one", "ok")])
+        self.assertTrue(all(run["wall_ns"] > 0 and run["headline"] for run in runs))
+        for words, name in (((), "demo"), (("last",), "demo"), (("demo",), "demo"), (("last~1",), "one"), (("one",), "one"),
+                            ((runs[1]["id"][:-1],), "one"), ((runs[1]["path"],), "one")):
+            self.assertEqual(json.loads(self.genscope("report", *words, "--json"))["run"]["name"], name, words)
+        self.genscope("advise", "last")
+        self.assertIn("neither a path nor the name of a run", self.genscope("report", "three", code=2))
+        self.assertIn("baseline", self.genscope("tag", "one", "baseline"))
+        self.assertIn("baseline", self.genscope("list"))
+        self.assertEqual(len(json.loads(self.genscope("list", "--tag", "baseline", "--json"))["runs"]), 1)
+        self.assertIn("Would remove", self.genscope("prune", "--keep", "0", "--dry-run"))
+        self.assertEqual(len(self.genscope("prune", "--keep", "0").splitlines()), 2, "a tagged run stays")
+        self.assertIn("Removed", self.genscope("rm", "last"))
+        self.assertEqual(json.loads(self.genscope("list", "--json"))["runs"], [])
+        self.assertIn("there is no run", self.genscope("report", code=2))
+
+    def test_a_run_in_progress_stays(self):
+        process = self.start("sleep", "300", options=["--no-gpu", "--quiet"])
+        wait_until(lambda: "running" in self.genscope("list"), "run in the list")
+        self.assertIn("in progress", self.genscope("rm", "last", code=2))
+        self.genscope("prune", "--keep", "0")
+        self.assertEqual(len([path for path in self.runs() if path.is_dir()]), 1)
+        process.terminate()
+        self.assertEqual(process.wait(PATIENCE), 143)
+        self.assertIn("killed (SIGTERM)", self.genscope("list"))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ class Secrets(RunCase):
         page = re.search(rb'id="genscope-data">([^<]+)<', (run / "report.html").read_bytes())
         yield "data of report.html", gzip.decompress(base64.b64decode(page.group(1)))
         for form in ("text", "json", "csv", "md"):
-            yield form, subprocess.run([BIN, "report", str(run), "-f", form],
+            yield form, subprocess.run([BIN, "report", str(run), "--full", "-f", form],
                                        stdout=subprocess.PIPE, check=True).stdout
 
     def test_are_in_no_file_and_no_report(self):

@@ -175,6 +175,7 @@ export function demo_report(ranks: Rank[], wall: number): JsonObject {
   const median = rest[rest.length >> 1]!;
   return {
     schema: "genscope.report/1",
+    headline: "Denoise took 66% of 19.1 s: 48 steps of 175 ms. 4 findings.",
     run: { id: "20261116-073000-wan-4242", name: "wan-1.3b, 48 frames", started: "2026-11-16T07:30:00.123456789Z", wall_ns: wall, command: ["torchrun", "--nproc-per-node=2", "generate.py", "--model", "wan-1.3b", "--frames", "48", "--prompt", "a red fox runs through fresh snow, morning light"], exit_code: 0, host: "render-03", processes: 2, ranks: 2, path: "genscope-runs/20261116-073000-wan-4242" },
     stages: stage_rows(ranks, wall),
     steps: { count: 96, first_ns: 820 * ms, p50_ns: median, p95_ns: steps[91]!, max_ns: 820 * ms, rest_p50_ns: median, first_ratio: (820 * ms) / median, warmup_count: 1, steady_p50_ns: median, steady_p95_ns: steps[91]!, trend: { value: 0.42, low: -0.1, high: 0.9 }, outliers: [{ index: 71, duration_ns: 560 * ms, ratio: (560 * ms) / median }] },
@@ -188,8 +189,8 @@ export function demo_report(ranks: Rank[], wall: number): JsonObject {
     findings: [
       finding("STEP-FIRST", "warning", "The first step pays for warming up", "The first step takes 4.7 times a steady one. Warm up once after loading, or keep compiled kernels in a cache on disk.", { "steps.first_ratio": 4.7, "steps.steady_p50_ns": median }, { "steps.first_ratio": "4.7x", "steps.steady_p50_ns": "175 ms" }, "9.1 -> 2.4 s for the first picture", 0.04, 0.11, "huggingface/diffusers#9999"),
       finding("LOAD-SLOW", "hint", "Loading is slow", "Loading takes 15 % of the run. Use safetensors on a local disk, straight to the device; avoid single-file conversion.", { "stage_groups.exclusive_share[load_model]": 0.15, "loads.bytes_per_second": 1.28e9 }, { "stage_groups.exclusive_share[load_model]": "15 %", "loads.bytes_per_second": "1.3 GB/s" }, "194 -> 6 s; 4 min on a hard disk", null, null, "vllm-project/vllm#3185, huggingface/diffusers#2852"),
-      finding("MEM-HIGH", "warning", "GPU memory is nearly full", "The peak is 89 % of the memory, reached in vae_decode. Tile the VAE before a larger size fails.", { "gpu.memory_peak_share": 0.89, "allocator.peak_stage": "vae_decode" }, { "gpu.memory_peak_share": "89 %", "allocator.peak_stage": "vae_decode" }, null, null, null, "document 002"),
-      finding("GPU-UNDERUSED", "hint", "The GPU could be busier", "The GPU is busy 65 % of the time. A larger batch, compile or fewer waits of the host would use the rest.", { "gpu.busy_ratio": 0.65 }, { "gpu.busy_ratio": "65 %" }, null, 0.05, 0.2, "document 001"),
+      finding("MEM-HIGH", "warning", "GPU memory is nearly full", "The peak is 89 % of the memory, reached in vae_decode. Tile the VAE before a larger size fails.", { "gpu.memory_peak_share": 0.89, "allocator.peak_stage": "vae_decode" }, { "gpu.memory_peak_share": "89 %", "allocator.peak_stage": "vae_decode" }, null, null, null, "diffusers: reduce memory usage"),
+      finding("GPU-UNDERUSED", "hint", "The GPU could be busier", "The GPU is busy 65 % of the time. A larger batch, compile or fewer waits of the host would use the rest.", { "gpu.busy_ratio": 0.65 }, { "gpu.busy_ratio": "65 %" }, null, 0.05, 0.2, "NVML: utilization rates"),
     ],
     threads: ranks.flatMap((rank, i) => [{ pid: 4242 + i, tid: 4242 + i, name: "main", spans: rank.host.length, busy_ns: rank.end, first_ns: 0, last_ns: rank.end, dropped_spans: 0, dropped_records: 0 }, { pid: 4242 + i, tid: 4250 + i, name: "encoder", spans: rank.worker.length, busy_ns: 1900 * ms, first_ns: 200 * ms, last_ns: rank.end, dropped_spans: 0, dropped_records: 0 }]),
     counters: [{ name: "latent_norm", count: 90, not_finite: 0, first: 61, last: 6, min: 5, mean: 20, max: 61 }],

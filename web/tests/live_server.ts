@@ -120,9 +120,9 @@ export function scene_tick(scene: Scene, n: number, more: JsonObject = {}): Json
     const steps = Math.min(total, Math.max(0, Math.floor(n / (slow ? 1.6 : 1.2)) - (lost ? 5 : 0)));
     return {
       pid: 4100 + r, rank: scene.ranks > 1 ? r : null, alive: !lost && !done, stage: done ? null : "denoise", stage_kind: "stage", stage_seconds: n, steps_done: steps, steps_total: total,
-      step_seconds: (slow ? 1.6 : 1.2) + 0.02 * next(), eta_seconds: (total - steps) * (slow ? 1.6 : 1.2), last_stage: "text_encode", last_stage_seconds: 0.3, lost_spans: 0,
+      step_seconds: (slow ? 1.6 : 1.2) + 0.02 * next(), eta_seconds: (total - steps) * (slow ? 1.6 : 1.2), eta_low_seconds: (total - steps) * (slow ? 1.5 : 1.15), eta_high_seconds: (total - steps) * (slow ? 1.8 : 1.3), last_stage: "text_encode", last_stage_seconds: 0.3, dropped_spans: 0,
     };
   });
   const steps = Array.from({ length: Math.min(32, n) }, (_, i) => 1.18 + 0.06 * random(n - Math.min(32, n) + i + 5)() + ((n - Math.min(32, n) + i) % 17 === 9 ? 0.9 : 0));
-  return { at_ns: n * 1e9, in_progress: true, processes, values, steps, alerts: [], ...more };
+  return { at_ns: n * 1e9, in_progress: true, processes, values, steps, steps_pid: 4100, steps_ended: n, alerts: [], ...more };
 }

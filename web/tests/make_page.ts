@@ -172,6 +172,7 @@ export function page_header(page: PageIn, blobs: Blobs): JsonObject {
       at: blobs.add("f64", c.at),
       value: blobs.add("f64", c.value),
     })),
+    throttle_reasons: [["thermal", 0x60], ["power cap", 4], ["hardware slowdown", 8], ["power brake", 0x80]],
     limits: page.limits ?? { spans, spans_kept: spans, args_cut: 0, events_cut: 0, points_cut: 0 },
   };
   if (page.report) header["report"] = page.report;

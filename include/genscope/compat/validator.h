@@ -21,8 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include <genscope/analyze.h>
 #include <genscope/error.h>
-#include <genscope/verdict.h>
 
 namespace genscope::compat {
 
@@ -170,11 +170,13 @@ class PerformanceValidator {
   SpeedValidation run_speed_improvement_validation(
       const GeneratorFunction& before, const GeneratorFunction& after,
       const std::string& test_prompt = "A beautiful landscape");
-  // The n-th prompt goes with the n-th image; prompts beyond the images are text alone.
+  // The n-th prompt goes with the n-th image; prompts beyond the images are text alone. A model
+  // that is named reaches the function; without one the result is called Qwen2-VL-7B-Instruct.
   BenchmarkResult run_multimodal_performance_benchmark(
       const GeneratorFunction& qwen2vl, const std::vector<std::string>& text_prompts,
-      const std::vector<std::string>& image_paths = {});
-  // Every resolution, step count, batch size and model, which are given to the function.
+      const std::vector<std::string>& image_paths = {}, const std::string& model_name = {});
+  // Every resolution, step count, batch size and model, which are given to the function, and the
+  // multimodal function with the suite's qwen2vl_model.
   SuiteResult run_regression_test_suite(const GeneratorFunction& generator,
                                         const BenchmarkSuite& suite,
                                         const GeneratorFunction& multimodal = {});

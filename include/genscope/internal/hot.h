@@ -10,6 +10,8 @@
 //  3. Between `write` and `limit` there is always room for the ends of the `depth` open sync
 //     spans, so a begin that was recorded never loses its end to a full buffer.
 //  4. The fast path takes no lock, allocates nothing and makes no system call.
+//     For what it cannot do (no room, another clock, a name without a number, recording that is
+//     off, a thread that has no lane yet) it writes nothing and calls its slow twin.
 //  5. A signal handler may record. Whoever writes first takes the write position away, in one
 //     instruction; a handler that interrupts it finds no room, and drops and counts.
 #pragma once
@@ -127,6 +129,9 @@ struct StaticArg {
 std::uint64_t begin_slow(Site& site) noexcept;
 std::uint64_t begin_slow(Site& site, const Arg* args, std::size_t count) noexcept;
 void end_slow(std::uint64_t id) noexcept;
+std::uint64_t begin_detached_slow(Site& site, std::uint64_t parent) noexcept;
+void event_slow(Site& site) noexcept;
+void counter_slow(Site& site, double value) noexcept;
 
 [[gnu::always_inline]] inline std::uint64_t address(const std::uint64_t* p) noexcept {
   return reinterpret_cast<std::uint64_t>(p);
@@ -201,6 +206,72 @@ inline constexpr std::uint64_t kTaken = std::uint64_t{1} << 62;
   *words_at(w) = make_word(Op::end, 0, tick) | (id << (64 - 20)) >> 4;
   publish(lane.chunk, w + 8);
   give_back(lane, w + 8);
+}
+
+// Records that leave the number of open sync spans as it is: `word`, with the tick put in, and its
+// payload. `rare`: not so simple if anything of it is set above the low field. Returns the place of
+// the word, or 0: nothing was written.
+template <class... Payload>
+[[gnu::always_inline]] inline std::uint64_t try_put(Lane& lane, std::uint64_t word,
+                                                    std::uint64_t rare,
+                                                    Payload... payload) noexcept {
+  const std::uint64_t w = take(lane);
+  const std::uint64_t tick = fast_ticks() - lane.base;
+  if (((tick | rare) >> kFieldShift) != 0 || no_room(lane, w, 1 + sizeof...(payload)))
+      [[unlikely]] {
+    give_back(lane, w);
+    return 0;
+  }
+  std::uint64_t* at = words_at(w);
+  *at++ = word | tick;
+  ((*at++ = payload), ...);
+  publish(lane.chunk, address(at));
+  const std::uint64_t id = lane.id_base + w / 8;
+  give_back(lane, address(at));
+  return id;
+}
+
+[[gnu::always_inline]] inline std::uint64_t begin_detached(Site& site,
+                                                           std::uint64_t parent) noexcept {
+  if (g_mode.load(std::memory_order_relaxed) == 0) return 0;
+  if (const std::uint32_t id = site.id.load(std::memory_order_relaxed); id != 0) [[likely]] {
+    const std::uint64_t span =
+        try_put(t_lane, make_word(Op::async_begin, id, 0), 0, parent & kIdMask);
+    if (span != 0) [[likely]]
+      return span | kIdAsync;
+  }
+  return begin_detached_slow(site, parent);
+}
+
+// On the thread that began it. The slow twin has those of other threads, and failed ones.
+[[gnu::always_inline]] inline void end_detached(std::uint64_t id) noexcept {
+  if (g_mode.load(std::memory_order_relaxed) != 0) [[likely]] {
+    Lane& lane = t_lane;
+    // The span is of this lane and detached, and nothing else is flagged.
+    const std::uint64_t rare = id ^ kIdAsync ^ lane.lane_bits;
+    if (try_put(lane, make_word(Op::async_end, 0, 0), rare, id & kIdMask) != 0) [[likely]]
+      return;
+  }
+  end_slow(id);
+}
+
+[[gnu::always_inline]] inline void event(Site& site) noexcept {
+  if (g_mode.load(std::memory_order_relaxed) == 0) return;
+  if (const std::uint32_t id = site.id.load(std::memory_order_relaxed); id != 0) [[likely]] {
+    if (try_put(t_lane, make_word(Op::event, id, 0), 0) != 0) [[likely]]
+      return;
+  }
+  event_slow(site);
+}
+
+[[gnu::always_inline]] inline void counter(Site& site, double value) noexcept {
+  if (g_mode.load(std::memory_order_relaxed) == 0) return;
+  if (const std::uint32_t id = site.id.load(std::memory_order_relaxed); id != 0) [[likely]] {
+    if (try_put(t_lane, make_word(Op::counter, id, 0), 0,
+                __builtin_bit_cast(std::uint64_t, value)) != 0) [[likely]]
+      return;
+  }
+  counter_slow(site, value);
 }
 
 template <class T>

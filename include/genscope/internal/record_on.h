@@ -55,22 +55,34 @@ struct Under {
 
 // Opens a detached span. End it with end(), once, on any thread.
 Handle begin(SpanKind kind, std::string_view name, Under under = {}, Args args = {}) noexcept;
-Handle begin(Site& site, Under under = {}, Args args = {}) noexcept;
+Handle begin(Site& site, Under under, Args args) noexcept;
+// Without arguments and track it costs about what a scoped span does.
+inline Handle begin(Site& site, Under under = {}) noexcept {
+  if (under.track.id() != 0) return begin(site, under, {});
+  return Handle(internal::begin_detached(site, under.parent.id()));
+}
 // Opens a scoped span without an object: for bindings of other languages, which must end it on
 // this thread in the order that scopes would give.
 Handle begin_scoped(SpanKind kind, std::string_view name, Args args = {}) noexcept;
-void end(Handle span) noexcept;
+inline void end(Handle span) noexcept {
+  if ((span.id() & internal::kIdAsync) != 0) {
+    internal::end_detached(span.id());
+  } else {
+    internal::end(span.id());
+  }
+}
 // Ends it as failed: the report counts it so.
 void end_failed(Handle span) noexcept;
 
 // An instant on this thread, or on a span.
 void event(std::string_view name, Args args = {}) noexcept;
-void event(Site& site, Args args = {}) noexcept;
+inline void event(Site& site) noexcept { internal::event(site); }
+void event(Site& site, Args args) noexcept;
 void event(Handle span, std::string_view name, Args args = {}) noexcept;
 
 // A value over time. The unit belongs into the name: "vram_bytes", "loss".
 void counter(std::string_view name, double value) noexcept;
-void counter(Site& site, double value) noexcept;
+inline void counter(Site& site, double value) noexcept { internal::counter(site, value); }
 
 // The allocator's figures now: at the end of a stage, or as often as you like.
 void allocator_stats(const AllocatorStats& stats) noexcept;

@@ -30,7 +30,7 @@
 #include <string_view>
 #include <vector>
 
-#include <genscope/optimize/queue_times.h>
+#include <genscope/internal/optimize/queue_times.h>
 #include <genscope/optimize/retry.h>
 
 namespace genscope::optimize {

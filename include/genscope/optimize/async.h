@@ -28,15 +28,15 @@
 //    give an WaitResult, throw nothing of their own and need no coroutine.
 #pragma once
 
-#include <genscope/optimize/async/channel.h>
-#include <genscope/optimize/async/context.h>
-#include <genscope/optimize/async/executor.h>
-#include <genscope/optimize/async/function.h>
-#include <genscope/optimize/async/lane.h>
-#include <genscope/optimize/async/limiter.h>
-#include <genscope/optimize/async/map.h>
-#include <genscope/optimize/async/pool.h>
-#include <genscope/optimize/async/scope.h>
-#include <genscope/optimize/async/task.h>
-#include <genscope/optimize/async/timeout.h>
-#include <genscope/optimize/async/timers.h>
+#include <genscope/internal/optimize/async/channel.h>
+#include <genscope/internal/optimize/async/context.h>
+#include <genscope/internal/optimize/async/executor.h>
+#include <genscope/internal/optimize/async/function.h>
+#include <genscope/internal/optimize/async/lane.h>
+#include <genscope/internal/optimize/async/limiter.h>
+#include <genscope/internal/optimize/async/map.h>
+#include <genscope/internal/optimize/async/pool.h>
+#include <genscope/internal/optimize/async/scope.h>
+#include <genscope/internal/optimize/async/task.h>
+#include <genscope/internal/optimize/async/timeout.h>
+#include <genscope/internal/optimize/async/timers.h>

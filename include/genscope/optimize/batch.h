@@ -37,7 +37,7 @@
 #include <utility>
 #include <vector>
 
-#include <genscope/optimize/queue_times.h>
+#include <genscope/internal/optimize/queue_times.h>
 #include <genscope/optimize/retry.h>
 
 namespace genscope::optimize {

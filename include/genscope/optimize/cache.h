@@ -168,6 +168,10 @@ class Value {
     if (block_->count.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
   }
   void destroy() noexcept;
+  void share(const Value& other) noexcept {  // this one is empty
+    block_ = other.block_;
+    hold();
+  }
   Block& block() const noexcept;
   Holders* block_ = nullptr;
 };

@@ -29,7 +29,7 @@
 #include <vector>
 
 #include <genscope/error.h>
-#include <genscope/optimize/async/timers.h>  // kNever
+#include <genscope/internal/optimize/async/timers.h>  // kNever
 
 namespace genscope::optimize {
 

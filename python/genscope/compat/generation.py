@@ -216,6 +216,8 @@ class PerformanceMonitor:
 
     def get_before_after_comparison(self, previous_metrics: Any) -> "dict[str, Any]":
         """The last generation against an earlier one: metrics, or a dict of an export."""
+        if previous_metrics is None:
+            return {"error": "there are no metrics to compare with"}
         try:
             return json.loads(self._generations.compare(to_json(previous_metrics)))
         except FileNotFoundError as error:

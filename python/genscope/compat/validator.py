@@ -200,8 +200,8 @@ class PerformanceValidator:
     def run_regression_test_suite(self, generator_function: Callable[..., Any],
                                   benchmark_suite: BenchmarkSuite,
                                   multimodal_function: Optional[Callable[..., Any]] = None) -> "Dict[str, Any]":
-        """Every resolution, step count, batch size, and model if the function takes one. What the
-        function does not take is told in summary["notes"]."""
+        """Every resolution, step count, batch size, and model if the function takes one; then the multimodal function,
+        with the suite's qwen2vl_model if it takes one. What the function does not take is told in summary["notes"]."""
         generator = _Generator(generator_function)
         suite = benchmark_suite
         models = suite.models_to_test if generator.name_of("model_name") else []
@@ -209,7 +209,7 @@ class PerformanceValidator:
         found = json.loads(self._core.suite(
             generator, second, suite.name, suite.target_improvement_factor, suite.target_generation_time,
             suite.test_resolutions, suite.test_step_counts, suite.test_batch_sizes, models,
-            suite.include_multimodal_tests, suite.runs_per_test, os.fspath(suite.baseline_path)))
+            suite.include_multimodal_tests, suite.qwen2vl_model, suite.runs_per_test, os.fspath(suite.baseline_path)))
         passed = generator.passed()
         missing = [name for name in ("resolution", "num_steps", "batch_size") if name not in passed]
         found["parameters_passed"] = passed

@@ -25,6 +25,7 @@ HOOKS = {
     "trainer": "trainer",
     "lightning": "lightning_",
     "comfyui": "comfyui",
+    "servers": "servers",
 }
 # Libraries whose import is a span of its own, "import torch": seconds at the start of a program.
 LIBRARIES = ("torch", "diffusers", "transformers", "accelerate", "lightning", "pytorch_lightning")
@@ -46,7 +47,11 @@ def parse(text: str) -> "list[str]":
 
 
 def install(names: Optional[Sequence[str]] = None) -> None:
-    """Installs the hooks of these names, of all without any. Never raises."""
+    """Installs the hooks of these names, of all without any. ValueError for a name that there is not;
+    raises nothing else."""
+    for name in names or ():
+        if name not in HOOKS:
+            raise ValueError(f"hooks.install: there is no {name!r}; there are " + ", ".join(HOOKS))
     for library in LIBRARIES if names is None or names else ():
         time_import(library)
     for name in (list(HOOKS) if names is None else names):

@@ -12,8 +12,9 @@ from .._imports import when_imported
 from ._patch import around, wrap
 from ._report import done, problem
 from .diffusers_calls import Call, current
-from .diffusers_components import parts_of, prepare, wrap_encoders
+from .diffusers_components import parts_of, prepare, step_caches, wrap_encoders
 from .diffusers_load import wrap_loaders, wrap_lora
+from .diffusers_own import watch_models
 
 _known: "set[type]" = set()
 
@@ -24,6 +25,7 @@ def install() -> None:
     when_imported("diffusers.pipelines.pipeline_utils", _pipelines_are_there, failed)
     when_imported("diffusers.modular_pipelines.modular_pipeline", _modular_is_there, failed)
     when_imported("diffusers.models.modeling_utils", _models_are_there, failed)
+    when_imported("diffusers.configuration_utils", watch_models, failed)
     for module, name in (("single_file", "FromSingleFileMixin"),
                          ("single_file_model", "FromOriginalModelMixin")):
         when_imported(f"diffusers.loaders.{module}",
@@ -95,16 +97,26 @@ def _begin_call(self: Any, args: tuple, kwargs: dict) -> Optional[Call]:
     parts = parts_of(self)
     names = prepare(self, parts)
     said: "dict[str, Any]" = {}
+    labels: "dict[str, Any]" = {}
     try:
         from .diffusers_facts import tell
-        said = tell(self, parts, args, kwargs)
+        said, labels = tell(self, parts, args, kwargs, call is None)
     except Exception as error:
         problem(f"diffusers.{type(self).__name__}", f"its settings could not be read: {error!r}")
-    return Call(self, names, **said)
+    call = Call(self, names, said, **labels)
+    call.caches = step_caches(self, parts)
+    return call
 
 
-def _end_call(call: Call, _self: Any, _result: Any, error: Optional[BaseException]) -> None:
+def _end_call(call: Call, _self: Any, result: Any, error: Optional[BaseException]) -> None:
     call.close(error)
+    seen: "dict[str, Any]" = {}
+    try:
+        from .diffusers_facts import observed
+        seen = observed(call, result if error is None else None)
+    except Exception as ours:
+        problem(f"diffusers.{type(call.pipeline).__name__}", f"its result could not be read: {ours!r}")
+    call.leave(error, **seen)
     from .diffusers_later import call_ended
     call_ended(call)
 

@@ -9,7 +9,8 @@
       stage vae_decode
       stage post
 
-A call belongs to a thread: a pipeline does not yield. A pipeline that calls another one nests.
+A call belongs to a thread: a pipeline does not yield. A pipeline that calls another one is one
+request; the other is a stage of it.
 """
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ from typing import Any, Optional
 
 from .. import _core
 from .._request import kind_of_generation
-from .torch_ import graphs_compiled
+from . import diffusers_own as own
+from .diffusers_loop import Loop, Place
+from .torch_compile import Mark, mark
 
 
 class _Local(threading.local):
@@ -39,106 +42,103 @@ def _leave(span: Any, error: Optional[BaseException]) -> None:
     span.__exit__(type(error) if error is not None else None, error, None)
 
 
-class Interrupted(Exception):
-    """Why a step has no end: the pipeline left its loop. Never raised."""
-
-
-class NoSchedulerStep(Exception):
-    """Why a step has no end: no scheduler of ours to see has told one. Never raised."""
-
-
 class Call:
-    """One call of a pipeline. Steps are counted from 0, over all loops of the call."""
+    """One call of a pipeline, with the denoising loops that it runs one after the other."""
 
-    def __init__(self, pipeline: Any, names: "dict[int, str]", **args: Any) -> None:
+    def __init__(self, pipeline: Any, names: "dict[int, str]", said: "dict[str, Any]",
+                 **args: Any) -> None:
         self.pipeline = pipeline
         self.names = names  # id of a denoiser -> name of the component
+        self.said = said    # the call's arguments by name
+        self.outer = current()
+        self.caches: "dict[int, Any]" = {}  # id of a denoiser -> what its step cache keeps
+        self.blocks: Any = None             # counts those that run in the forward that is open
         self.pass_name: Optional[str] = None
         self.in_forward = False
         self.in_controlnet = False
-        self.denoise: Any = None
-        self.step: Any = None
-        self.steps = 0
-        self.loop_steps = 0
-        self.clock: Any = None  # the scheduler whose steps are the steps
-        self.expected: Optional[int] = None
-        self.graphs = [graphs_compiled()]  # at the begin, and after the first step
-        self.span = _core.span(type(pipeline).__name__, kind_of_generation(), **args)
+        self.loop: Optional[Loop] = None
+        self.ended: "list[Loop]" = []
+        self.scheduled = False  # since the last loop ended
+        own.ended()
+        self.compiled: "list[Mark]" = [mark()]  # at the begin, and after the first step
+        kind = kind_of_generation() if self.outer is None else "stage"
+        self.span = _core.span(type(pipeline).__name__, kind, **args)
         self.span.__enter__()
         _local.calls.append(self)
 
     # --- denoising
 
-    def at_work(self) -> None:
+    def at_forward(self, name: str, value: Any) -> Loop:
+        """The denoiser `name` is about to be called with `value`, its first input."""
+        loop = self.loop
+        if loop is not None and loop.is_over_for(name):
+            self.end_loop(None)
+        loop = self.at_work()
+        loop.saw_forward(name, value)
+        return loop
+
+    def at_work(self) -> Loop:
         """The denoiser or the scheduler is about to be called."""
-        if self.denoise is None:
-            self.loop_steps = 0
-            self.denoise = _core.stage("denoise")
-            self.denoise.__enter__()
-        if self.step is None:
-            self._open_step()
+        loop = self.loop
+        if loop is None:
+            loop = self.loop = Loop()
+        loop.open_step()
+        return loop
 
-    def _open_step(self) -> None:
-        self.step = _core.step(self.steps)
-        self.step.__enter__()
+    def at_schedule(self) -> None:
+        """A scheduler is told its timesteps: what comes is another loop."""
+        if self.loop is not None and self.loop.steps > 0 and not self.in_forward:
+            self.end_loop(None)
+        self.scheduled = True
 
-    def is_clock(self, scheduler: Any) -> bool:
-        """One scheduler tells the steps of a loop; others may step along with it."""
-        if self.clock is None or (self.clock is not scheduler and self.denoise is None):
-            self.clock = scheduler
-        return self.clock is scheduler
+    def last_loop(self) -> Optional[Loop]:
+        """That which a step of a scheduler may still belong to."""
+        if self.loop is not None:
+            return self.loop
+        return self.ended[-1] if self.ended and not self.scheduled else None
 
-    def step_done(self, error: Optional[BaseException]) -> None:
-        if self.step is None:
+    def step_done(self, scheduler: Any, place: Optional[Place],
+                  error: Optional[BaseException]) -> None:
+        loop = self.loop
+        if loop is None or not loop.end_step(error):
             return
-        _leave(self.step, error)
-        self.step = None
-        self.steps += 1
-        self.loop_steps += 1
-        if self.steps == 1:
-            self.graphs.append(graphs_compiled())
+        if len(self.compiled) == 1:
+            self.compiled.append(mark())
         if error is not None:
             return
-        self.expected = _planned_steps(self.pipeline, self.clock, self.loop_steps)
-        if self.expected is None:
-            return  # the next one begins when the denoiser is called
-        if self.loop_steps >= self.expected:
-            self.end_denoise(None)
-        else:
-            self._open_step()
+        goes_on = loop.goes_on(self.pipeline, scheduler, place)
+        if goes_on:
+            loop.open_step()
+        elif goes_on is False:
+            self.end_loop(None)
 
-    def end_denoise(self, error: Optional[BaseException]) -> None:
-        if self.step is not None:
-            _leave(self.step, error or (Interrupted() if self.clock is not None else NoSchedulerStep()))
-            self.step = None
-        if self.denoise is not None:
-            _leave(self.denoise, error)
-            self.denoise = None
-        self.expected = None
+    def end_loop(self, error: Optional[BaseException]) -> None:
+        loop, self.loop = self.loop, None
+        if loop is not None:
+            loop.end(error)
+            self.ended.append(loop)
+            self.scheduled = False
 
     def at_other_stage(self) -> None:
-        """Decoding and what follows it end a loop whose length is not known. Within a step, and so in a
-        loop that is known to go on, it is a preview."""
-        if self.step is None and self.denoise is not None and self.expected is None:
-            self.end_denoise(None)
+        """Another stage ends a loop whose length is not known. Within a step, and so in a loop that is
+        known to go on, it is a preview."""
+        if self.loop is not None and self.loop.step is None:
+            self.end_loop(None)
 
     def close(self, error: Optional[BaseException]) -> None:
         calls = _local.calls
         if self in calls:
             del calls[calls.index(self):]
-        self.end_denoise(error)
+        self.end_loop(error)
+        if self.outer is not None:  # whose parts these loops are
+            self.outer.ended.extend(self.ended)
+
+    def leave(self, error: Optional[BaseException], **args: Any) -> None:
+        """After close(): the end of the request, with what it turned out to be."""
+        for key, value in args.items():
+            if value is not None:
+                self.span.arg(key, value)
         _leave(self.span, error)
-
-
-def _planned_steps(pipeline: Any, scheduler: Any, done: int) -> Optional[int]:
-    """Steps of this loop: as the pipeline says, else `done` where the scheduler is at its end."""
-    planned = getattr(pipeline, "_num_timesteps", None)
-    if type(planned) is int and planned >= done:
-        return planned
-    at, times = getattr(scheduler, "step_index", None), getattr(scheduler, "timesteps", None)
-    if type(at) is int and times is not None and at >= len(times):
-        return done
-    return None
 
 
 # --- stages
@@ -157,13 +157,18 @@ class Stage:
         _leave(self.span, error)
 
 
-def open_stage(name: str, ends_denoise: bool = False, **args: Any) -> Optional[Stage]:
-    """None inside of the same stage: a method that calls itself, or its base's."""
-    if name in _local.stages:
+def open_stage(name: str, alone: bool = False, **args: Any) -> Optional[Stage]:
+    """None inside of the same stage: a method that calls itself, or its base's. `alone`: inside of any
+    other, too."""
+    if name in _local.stages or (alone and _local.stages):
         return None
     call = current()
-    if call is not None and ends_denoise:
+    if call is not None:
+        if alone and call.in_forward:
+            return None
         call.at_other_stage()
+    else:
+        own.ended()
     return Stage(name, **args)
 
 

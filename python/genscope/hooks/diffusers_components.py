@@ -7,13 +7,19 @@ from .. import _core
 from .._prompts import recorded
 from ._dynamo import compiling_check
 from ._patch import around, wrap
+from . import diffusers_blocks
+from . import diffusers_own as own
 from ._report import problem
 from .diffusers_calls import Call, close_stage, current, open_stage
+from .diffusers_loop import place_of
+from .diffusers_state import cache as cache_name
+from .diffusers_state import cache_states, patched_cache, was_cached
 
 _DENOISERS = {"unet", "transformer", "prior", "decoder", "denoiser", "dit", "super_res_first",
               "super_res_last", "image_unet"}
 _AUTOENCODERS = {"vae", "vqvae", "movq", "vqgan", "video_vae", "audio_vae", "image_vae"}
 _ENCODE = ("encode_prompt", "_encode_prompt")
+_ENCODE_IMAGE = ("encode_image", "_encode_image")
 _done: "set[tuple[type, str]]" = set()
 
 
@@ -40,7 +46,11 @@ def is_autoencoder(name: str) -> bool:
 
 
 def is_text_encoder(name: str) -> bool:
-    return name.startswith("text_encoder")
+    return name.startswith("text_encoder") or name == "bert"
+
+
+def is_image_encoder(name: str) -> bool:
+    return name.startswith(("image_encoder", "vision_encoder"))
 
 
 def parts_of(pipeline: Any) -> "dict[str, Any]":
@@ -53,32 +63,63 @@ def parts_of(pipeline: Any) -> "dict[str, Any]":
 def prepare(pipeline: Any, parts: "dict[str, Any]") -> "dict[int, str]":
     """Wraps the classes of these parts. Returns the denoisers: id -> name."""
     encodes = any(hasattr(type(pipeline), method) for method in _ENCODE)
+    sees = any(hasattr(type(pipeline), method) for method in _ENCODE_IMAGE)
     names: "dict[int, str]" = {}
     for name, part in parts.items():
         kind = type(part)
         if is_denoiser(name) and callable(part):
-            names[id(part)] = name
-            _wrap_denoiser(kind)
+            # What torch.compile made keeps the __call__ that the module had then: it is watched itself.
+            for each in (part, getattr(pipeline, name, part)):
+                names[id(each)] = name
+                wrap_denoiser(type(each))
         elif name.startswith("controlnet") and callable(part):
             if _once(kind, "controlnet"):
                 around(kind, "__call__", _begin_controlnet, _end_controlnet, traced=True)
         elif name == "scheduler" or name.endswith("_scheduler"):
-            if _once(kind, "scheduler"):
-                around(kind, "step", _begin_scheduler, _end_scheduler, traced=True)
+            wrap_scheduler(kind)
         elif is_autoencoder(name):
-            _wrap_autoencoder(kind)
-        elif is_text_encoder(name) and callable(part) and not encodes:
-            if _once(kind, "text"):
-                around(kind, "__call__", lambda self, args, kwargs: open_stage("text_encode"),
-                       close_stage, traced=True)
+            wrap_autoencoder(kind)
+        elif is_text_encoder(name) and not encodes:
+            _wrap_encoder(pipeline, name, part, "text_encode")
+        elif is_image_encoder(name) and not sees:
+            _wrap_encoder(pipeline, name, part, "image_encode")
         elif name.endswith("_processor") and hasattr(kind, "postprocess"):
             _wrap_processor(kind)
     return names
 
 
+def _wrap_encoder(pipeline: Any, name: str, part: Any, stage: str) -> None:
+    """Of a pipeline that has no method for it: the model's own calls are the stage."""
+    for each in (part, getattr(pipeline, name, part)):
+        if callable(each) and _once(type(each), stage) and not _is_compiled(each):
+            around(type(each), "__call__",
+                   lambda self, args, kwargs: open_stage(stage, alone=True), close_stage, traced=True)
+
+
+def _is_compiled(part: Any) -> bool:
+    return unwrapped(part) is not part
+
+
+def step_caches(pipeline: Any, parts: "dict[str, Any]") -> "dict[int, Any]":
+    """Of the denoisers that have one: id -> what it keeps."""
+    found: "dict[int, Any]" = {}
+    for name, part in parts.items():
+        states = _cache_of(part) if is_denoiser(name) else None
+        if states is not None:
+            found[id(part)] = found[id(getattr(pipeline, name, part))] = states
+    return found
+
+
+def _cache_of(denoiser: Any) -> Any:
+    patched = patched_cache(denoiser)
+    if patched is None and cache_name(denoiser) != "mag":
+        return cache_states(denoiser)
+    return diffusers_blocks.watch(denoiser)
+
+
 # --- denoisers
 
-def _wrap_denoiser(kind: type) -> None:
+def wrap_denoiser(kind: type) -> None:
     if not _once(kind, "denoiser"):
         return
     around(kind, "__call__", _begin_forward, _end_forward, traced=True)
@@ -97,8 +138,14 @@ def _note_pass(original: Callable[..., Any]) -> Callable[..., Any]:
     return cache_context
 
 
-def _shape_of(args: tuple, kwargs: dict) -> Optional[str]:
-    value = kwargs.get("hidden_states", kwargs.get("sample", args[0] if args else None))
+def _input_of(args: tuple, kwargs: dict) -> Any:
+    value = kwargs.get("hidden_states", kwargs.get("sample"))
+    if value is None:
+        value = kwargs.get("x", args[0] if args else None)
+    return value
+
+
+def _shape_of(value: Any) -> Optional[str]:
     if isinstance(value, (list, tuple)) and value:
         value = value[0]
     shape = getattr(value, "shape", None)
@@ -107,23 +154,51 @@ def _shape_of(args: tuple, kwargs: dict) -> Optional[str]:
 
 def _begin_forward(self: Any, args: tuple, kwargs: dict) -> Any:
     call = current()
-    if call is None or call.in_forward:
+    if call is None:
+        return _begin_own_forward(self, args, kwargs)
+    if call.in_forward:
         return None
     name = call.names.get(id(self))
     if name is None:
         return None
-    call.at_work()
-    span = _core.forward(name, shape=_shape_of(args, kwargs), **{"pass": call.pass_name})
+    value = _input_of(args, kwargs)
+    call.at_forward(name, value)
+    span = _core.forward(name, shape=_shape_of(value), **{"pass": call.pass_name})
     call.pass_name = None
     call.in_forward = True
+    kept = call.caches.get(id(self)) if call.caches else None
+    call.blocks = kept if isinstance(kept, diffusers_blocks.Blocks) else None
     span.__enter__()
     return call, span
 
 
-def _end_forward(token: "tuple[Call, Any]", _self: Any, _result: Any,
+def _begin_own_forward(self: Any, args: tuple, kwargs: dict) -> Any:
+    """In a loop of the program's own."""
+    value = _input_of(args, kwargs)
+    loop = own.forward_of(self, value)
+    if loop is None:
+        return None
+    span = _core.forward(type(self).__name__, shape=_shape_of(value))
+    loop.in_forward = True
+    span.__enter__()
+    return loop, span
+
+
+def _end_forward(token: "tuple[Any, Any]", self: Any, _result: Any,
                  error: Optional[BaseException]) -> None:
-    token[0].in_forward = False
-    _end_span(token[1], _self, _result, error)
+    call, span = token
+    call.in_forward = False
+    if call.caches and call.loop is not None:
+        if call.blocks is not None:
+            ran, hit = call.blocks.ended()
+            call.blocks = None
+            span.arg("blocks", ran)
+        else:
+            hit = was_cached(call.caches.get(id(self)))
+        if hit is not None:
+            call.loop.saw_cache(hit)
+            span.arg("cached", hit)
+    _end_span(span, self, _result, error)
 
 
 def _begin_controlnet(self: Any, args: tuple, kwargs: dict) -> Any:
@@ -162,43 +237,78 @@ def _number(value: Any) -> Optional[float]:
     return None
 
 
+def wrap_scheduler(kind: type) -> None:
+    if not _once(kind, "scheduler"):
+        return
+    around(kind, "step", _begin_scheduler, _end_scheduler, traced=True)
+    if hasattr(kind, "set_timesteps"):
+        around(kind, "set_timesteps", _begin_schedule, close_stage)
+
+
+def _begin_schedule(self: Any, args: tuple, kwargs: dict) -> None:
+    call = current()
+    if call is not None:
+        call.at_schedule()
+    else:
+        own.announced(self)
+
+
 def _begin_scheduler(self: Any, args: tuple, kwargs: dict) -> Any:
     call = current()
-    if call is None or not call.is_clock(self):
+    timestep = kwargs.get("timestep", args[1] if len(args) > 1 else None)
+    sample = kwargs.get("sample", args[2] if len(args) > 2 else None)
+    if call is None:
+        mine = own.step_of(self, timestep, sample)
+        return _opened_step(mine, mine.loop, self, timestep) if mine is not None else None
+    last = call.last_loop()
+    if last is not None and not last.counts(self, timestep):
+        if last.clock is self:
+            last.saw_sample_again(sample)
         return None
-    call.at_work()
-    timestep = _number(kwargs.get("timestep", args[1] if len(args) > 1 else None))
-    if timestep is not None:
-        call.step.arg("timestep", timestep)
+    loop = call.at_work()
+    if loop is not last:
+        loop.counts(self, timestep)
+    loop.saw_sample(sample)
+    return _opened_step(call, loop, self, timestep)
+
+
+def _opened_step(owner: Any, loop: Any, scheduler: Any, timestep: Any) -> Any:
+    number = _number(timestep)
+    if number is not None:
+        loop.step.arg("timestep", number)
     span = _core.span("scheduler.step", "function")
     span.__enter__()
-    return call, span
+    return owner, span, place_of(scheduler, timestep)
 
 
-def _end_scheduler(token: "tuple[Call, Any]", self: Any, result: Any,
+def _end_scheduler(token: "tuple[Any, Any, Any]", self: Any, result: Any,
                    error: Optional[BaseException]) -> None:
-    _end_span(token[1], self, result, error)
-    token[0].step_done(error)
+    owner, span, place = token
+    _end_span(span, self, result, error)
+    if isinstance(owner, Call):
+        owner.step_done(self, place, error)
+    else:
+        own.step_done(owner, self, place, error)
 
 
 # --- text, VAE, pictures
 
-def _wrap_autoencoder(kind: type) -> None:
+def wrap_autoencoder(kind: type) -> None:
     if not _once(kind, "vae"):
         return
-    for method, stage, ends in (("encode", "vae_encode", False), ("decode", "vae_decode", True)):
+    for method, stage in (("encode", "vae_encode"), ("decode", "vae_decode")):
         if hasattr(kind, method):
-            around(kind, method, _stage_of_vae(stage, ends), close_stage, traced=True)
+            around(kind, method, _stage_of_vae(stage), close_stage, traced=True)
         elif method == "decode":
             problem(f"diffusers.{kind.__name__}", "it has no decode")
 
 
-def _stage_of_vae(stage: str, ends: bool) -> Callable[[Any, tuple, dict], Any]:
+def _stage_of_vae(stage: str) -> Callable[[Any, tuple, dict], Any]:
     from .diffusers_later import watch_grad
 
     def begin(self: Any, args: tuple, kwargs: dict) -> Any:
         watch_grad(self)
-        return open_stage(stage, ends)
+        return open_stage(stage)
     return begin
 
 
@@ -207,7 +317,7 @@ def _wrap_processor(kind: type) -> None:
         return
     for method in ("postprocess", "postprocess_video"):
         if hasattr(kind, method):
-            around(kind, method, lambda self, args, kwargs: open_stage("post", True), close_stage)
+            around(kind, method, lambda self, args, kwargs: open_stage("post"), close_stage)
 
 
 def _prompt_key(args: tuple, kwargs: dict) -> Optional[str]:
@@ -230,6 +340,6 @@ def wrap_encoders(kind: type) -> None:
                lambda self, args, kwargs: open_stage("text_encode",
                                                      prompt=_prompt_key(args, kwargs)),
                close_stage, traced=True)
-    if hasattr(kind, "encode_image"):
-        around(kind, "encode_image",
-               lambda self, args, kwargs: open_stage("image_encode"), close_stage)
+    method = next((m for m in _ENCODE_IMAGE if hasattr(kind, m)), None)
+    if method is not None:
+        around(kind, method, lambda self, args, kwargs: open_stage("image_encode"), close_stage)

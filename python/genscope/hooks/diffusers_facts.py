@@ -1,6 +1,7 @@
-"""Facts for the advice, read at the begin of a pipeline call and told as the event `config`.
+"""Facts for the advice, told as the event `config`: what is set as a pipeline call begins, and what was
+seen when it ends, which then holds from its begin.
 
-Only what changed since the last call is told. What only the end knows is in diffusers_later.py.
+Only what changed since the last call is told. What only the end of all knows is in diffusers_later.py.
 """
 from __future__ import annotations
 
@@ -10,10 +11,12 @@ from typing import Any, Callable, Optional
 
 from . import diffusers_later as later, diffusers_load, diffusers_state as state
 from ._report import problem
-from .diffusers_components import is_autoencoder, is_denoiser, is_text_encoder
+from .diffusers_calls import Call
+from .diffusers_components import is_autoencoder, is_denoiser, is_text_encoder, parts_of
 from .diffusers_models import (architecture, config_value, device_of, quantisation, size_of,
                                text_architecture)
 from .diffusers_lora import Adapters, adapters_of
+from .diffusers_output import Made, made, said_size
 from .torch_ import environment
 
 _parameters: "dict[type, tuple[list[str], dict[str, Any]]]" = {}
@@ -34,21 +37,85 @@ def arguments(pipeline: Any, args: tuple, kwargs: dict) -> "dict[str, Any]":
     return {**defaults, **dict(zip(names, args)), **kwargs}
 
 
-def tell(pipeline: Any, parts: "dict[str, Any]", args: tuple, kwargs: dict) -> "dict[str, Any]":
-    """Tells the facts; returns the arguments of the request's span."""
+def tell(pipeline: Any, parts: "dict[str, Any]", args: tuple, kwargs: dict,
+         outermost: bool) -> "tuple[dict[str, Any], dict[str, Any]]":
+    """Tells the facts; returns the call's arguments, and those of the request's span that are labels:
+    what the program asked for, whatever then ran. A call inside of another tells nothing of its own:
+    the request is the outer one."""
     said = arguments(pipeline, args, kwargs)
-    workload = _workload(pipeline, said)
-    facts = dict(workload)
-    facts["batch"] = facts.pop("images", None)
+    labels = {"guidance_scale": _plain(said.get("guidance_scale")),
+              "true_cfg_scale": _plain(said.get("true_cfg_scale")),
+              "max_sequence_length": _whole(said.get("max_sequence_length"))}
+    if not outermost:
+        return said, labels
+    width, height = said_size(pipeline, parts, said)
+    facts = {**labels, "steps": _steps(said), "width": width, "height": height,
+             "frames": _whole(said.get("num_frames")), "batch": _images(said)}
     adapters = _adapters(pipeline, parts)
     facts.update(_set_up(pipeline, parts, adapters))
-    for read in (lambda: _guidance(pipeline, parts, said), environment):
+    for read in (lambda: _reference(said), environment):
         facts.update(_guarded(pipeline, read))
     if facts.get("env.backend") is None and facts.get("model.device[denoiser]") == "cpu" \
             and facts.get("set.offload") == "none":
         facts["env.backend"] = "cpu"
     later.tell(facts)
-    return workload
+    return said, labels
+
+
+def observed(call: Call, result: Any) -> "dict[str, Any]":
+    """What the call turned out to be, for its span; told as facts too, while it is still open. `result`
+    is None for a call that failed: then it is what was asked for."""
+    pipeline, said = call.pipeline, call.said
+    seen = made(pipeline, result, said) if result is not None else Made()
+    width, height = (seen.width, seen.height) if seen.width else \
+        said_size(pipeline, parts_of(pipeline), said)
+    if seen.images is None and seen.audio_seconds is not None:
+        width = height = None
+    frames = seen.frames if seen.width else _whole(said.get("num_frames"))
+    steps = [loop.steps for loop in call.ended if loop.steps]
+    args = {"steps": steps[0] if len(steps) == 1 else _steps(said) or sum(steps) or None,
+            "width": width, "height": height, "frames": frames,
+            "images": _count(seen, said) if result is not None else None,
+            "audio_seconds": seen.audio_seconds, **_passes(call, seen.images), **_cached(call)}
+    if call.outer is None:
+        later.tell({**args, "images": None, "batch": args["images"] or None, **_guidance(call, args)})
+    return {key: args[key] for key in args if key != "guidance_passes"} | {
+        "passes": args["guidance_passes"]}
+
+
+def _count(seen: Made, said: "dict[str, Any]") -> int:
+    """Pictures or clips; 0 for embeddings and sounds."""
+    if seen.images is not None:
+        return seen.images
+    return _images(said) if said.get("output_type") == "latent" else 0
+
+
+def _passes(call: Call, images: Optional[int]) -> "dict[str, Any]":
+    """Of the loop with the most steps: others are priors and refiners."""
+    loops = [loop for loop in call.ended if loop.passes]
+    if not loops:
+        return {"guidance_passes": None}
+    return {"guidance_passes": max(loops, key=lambda loop: loop.steps).usual_passes(images)}
+
+
+def _cached(call: Call) -> "dict[str, Any]":
+    """Of a step cache that tells: steps that it answered whole, and its rate over all forwards."""
+    tries = sum(loop.tries for loop in call.ended)
+    if not tries:
+        return {}
+    return {"cached_steps": sum(loop.skipped for loop in call.ended),
+            "cache_hit_ratio": sum(loop.hits for loop in call.ended) / tries}
+
+
+def _guidance(call: Call, args: "dict[str, Any]") -> "dict[str, Any]":
+    """Mode: cfg where a step ran more than one pass for a sample, embedded where the denoiser takes the
+    scale as an input, else none."""
+    passes = args["guidance_passes"]
+    if passes is None:
+        return {}
+    denoiser = next((part for name, part in parts_of(call.pipeline).items() if is_denoiser(name)), None)
+    return {"guidance_mode": "cfg" if passes > 1 else
+            "embedded" if state.embeds_guidance(denoiser) else "none"}
 
 
 def _adapters(pipeline: Any, parts: "dict[str, Any]") -> Optional[Adapters]:
@@ -109,22 +176,11 @@ def _plain(value: Any) -> Any:
     return value if type(value) in (int, float) else None
 
 
-def _workload(pipeline: Any, said: "dict[str, Any]") -> "dict[str, Any]":
-    steps = _whole(said.get("num_inference_steps"))
+def _steps(said: "dict[str, Any]") -> Optional[int]:
     for key in ("sigmas", "timesteps"):
         if isinstance(said.get(key), (list, tuple)):
-            steps = len(said[key])
-    size = [_whole(said.get(key)) for key in ("width", "height")]
-    if size == [None, None] and {"width", "height"} <= said.keys():
-        unit, scale = (_whole(getattr(pipeline, key, None))
-                       for key in ("default_sample_size", "vae_scale_factor"))
-        if unit and scale:
-            size = [unit * scale] * 2
-    return {"steps": steps, "width": size[0], "height": size[1],
-            "frames": _whole(said.get("num_frames")), "images": _images(said),
-            "guidance_scale": _plain(said.get("guidance_scale")),
-            "true_cfg_scale": _plain(said.get("true_cfg_scale")),
-            "max_sequence_length": _whole(said.get("max_sequence_length"))}
+            return len(said[key])
+    return _whole(said.get("num_inference_steps"))
 
 
 def _images(said: "dict[str, Any]") -> Optional[int]:
@@ -178,12 +234,8 @@ def _models(pipeline: Any, parts: "dict[str, Any]") -> "dict[str, Any]":
     return facts
 
 
-def _guidance(pipeline: Any, parts: "dict[str, Any]", said: "dict[str, Any]") -> "dict[str, Any]":
-    denoiser = next((part for name, part in parts.items() if is_denoiser(name)), None)
-    facts = state.guidance(pipeline, denoiser, said) if denoiser is not None else {}
-    if "image" in said and said["image"] is None:
-        facts["set.reference_tokens"] = 0
-    return facts
+def _reference(said: "dict[str, Any]") -> "dict[str, Any]":
+    return {"set.reference_tokens": 0} if "image" in said and said["image"] is None else {}
 
 
 def _model_name(pipeline: Any) -> Optional[str]:

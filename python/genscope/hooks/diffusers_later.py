@@ -1,5 +1,5 @@
 """Telling the facts, and those that only the end knows: changes of LoRAs, no autograd in the VAE, no
-training, graphs that were compiled after the first step. These are told as a session is closed, or at exit.
+training, code that was compiled again after the first step. These are told as a session is closed, or at exit.
 """
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any, Optional
 from .. import _core
 from . import loops
 from .diffusers_lora import Adapters
-from .torch_ import graphs_compiled
+from .torch_compile import mark, watched
 
 _told: "dict[str, Any]" = {}
 _session = -1
 _calls = 0
-_graphs = {"first": 0, "later": 0}  # compiled in the first step of the process; after it, in the session
+_graphs = {"first": 0, "again": 0}  # compiled in the process's first step; again after it, in the session
 _grad_seen: Optional[bool] = None   # in this session
 _switches = 0                       # in this session
 _adapters: "weakref.WeakKeyDictionary[Any, Adapters]" = weakref.WeakKeyDictionary()
@@ -37,7 +37,7 @@ def _look_at_session() -> None:
     global _session, _grad_seen, _switches
     session = _core.stats()["sessions"]
     if session != _session:  # another run, which knows nothing yet
-        _session, _grad_seen, _switches, _graphs["later"] = session, None, 0, 0
+        _session, _grad_seen, _switches, _graphs["again"] = session, None, 0, 0
         _told.clear()
         _adapters.clear()
 
@@ -76,11 +76,11 @@ def call_ended(call: Any) -> None:
     global _calls
     _calls += 1
     _tell_at_the_end()
-    marks = [*call.graphs, graphs_compiled()]
-    if len(marks) == 3 and marks[2] is not None:
-        begin, first, end = (mark or 0 for mark in marks)
-        _graphs["first"] += (first - begin) if _calls == 1 else 0
-        _graphs["later"] += end - (first if _calls == 1 else begin)
+    begin, *rest = call.compiled
+    first = rest[0] if rest and _calls == 1 else None
+    if first is not None:
+        _graphs["first"] += first.all - begin.all
+    _graphs["again"] += mark().again - (first or begin).again
 
 
 @functools.cache
@@ -98,7 +98,7 @@ def tell_the_rest() -> None:
         facts["set.vae_grad"] = False
     if loops.trains() is False:
         facts["set.training"] = False
-    if graphs_compiled() is not None:
+    if watched():
         facts["compile.active"] = _graphs["first"] > 0
-        facts["compile.graph_growth"] = _graphs["later"]
+        facts["compile.graph_growth"] = _graphs["again"]
     tell(facts)

@@ -19,6 +19,11 @@ _BACKENDS = {"native": "sdpa", "_native_math": "math", "_native_cudnn": "cudnn",
 _first_attention: "weakref.WeakKeyDictionary[Any, weakref.ref[Any]]" = weakref.WeakKeyDictionary()
 
 
+def parts_of(model: Any) -> Any:
+    """Its torch modules; none where it is no torch module."""
+    return model.modules() if hasattr(model, "modules") else ()
+
+
 def hooks_of(module: Any) -> "dict[str, Any]":
     """diffusers' own hooks on a module, by name."""
     hooks = getattr(vars(module).get("_diffusers_hook"), "hooks", None)
@@ -55,13 +60,25 @@ def _group(hook: Any) -> "dict[str, Any]":
     return facts
 
 
+def patched_cache(denoiser: Any) -> Optional[str]:
+    """Name of a step cache that was patched into the denoiser from outside of diffusers."""
+    if getattr(denoiser, "_is_cached", False) is True:
+        return "dbcache"  # cache-dit
+    if getattr(denoiser, "enable_teacache", False) is True:
+        return "teacache"
+    return "mag" if getattr(denoiser, "magcache_thresh", None) is not None else None
+
+
 def cache(denoiser: Any) -> str:
     """Name of the step cache, or none."""
+    patched = patched_cache(denoiser)
+    if patched is not None:
+        return patched
     config = getattr(denoiser, "_cache_config", None)
     if config is not None:
         kind = type(config).__name__
         return next((name for name, prefix in _CACHES if kind.startswith(prefix)), kind)
-    for part in denoiser.modules():
+    for part in parts_of(denoiser):
         for hook in hooks_of(part):
             for prefix, name in _CACHE_HOOKS.items():
                 if hook.startswith(prefix):
@@ -69,9 +86,29 @@ def cache(denoiser: Any) -> str:
     return "none"
 
 
+def cache_states(denoiser: Any) -> Any:
+    """What keeps the state of a step cache that decides anew in each forward; None without one."""
+    if getattr(denoiser, "_cache_config", None) is None:
+        return None
+    for part in parts_of(denoiser):
+        for name, hook in hooks_of(part).items():
+            states = getattr(hook, "state_manager", None)
+            if states is not None and any(name.startswith(prefix) for prefix in _CACHE_HOOKS):
+                return states
+    return None
+
+
+def was_cached(states: Any) -> Optional[bool]:
+    """Whether the forward that ends took its blocks from the cache; None where that is not told."""
+    held = getattr(states, "_state_cache", None)
+    state = held.get(getattr(states, "_current_context", None)) if isinstance(held, dict) else None
+    computes = getattr(state, "should_compute", None)
+    return not computes if isinstance(computes, bool) else None
+
+
 def attention(denoiser: Any) -> "dict[str, Any]":
     """set.attn, set.attn_processor, set.attn_slicing; nothing where no processor is to be seen."""
-    processors = [p for part in denoiser.modules() if (p := _processor(part)) is not None]
+    processors = [p for part in parts_of(denoiser) if (p := _processor(part)) is not None]
     if not processors:
         return {}
     sliced = next((p for p in processors if _is_sliced(p)), None)
@@ -97,7 +134,7 @@ def processor_mark(denoiser: Any) -> Any:
     try:
         layer = _first_attention[denoiser]()
     except (KeyError, TypeError):
-        parts = denoiser.modules() if hasattr(denoiser, "modules") else ()
+        parts = parts_of(denoiser)
         layer = next((part for part in parts if _processor(part) is not None), None)
         if layer is not None:
             _first_attention[denoiser] = weakref.ref(layer)
@@ -130,7 +167,7 @@ def compiled(given: Any, denoiser: Any) -> str:
     from .torch_ import compile_mode
     if given is not denoiser:  # what torch.compile returned is in the pipeline
         return compile_mode(denoiser) or "default"
-    for part in denoiser.modules():
+    for part in parts_of(denoiser):
         if vars(part).get("_compiled_call_impl") is not None:
             return compile_mode(part) or "default"
     if type(vars(denoiser).get("forward")).__name__ == "function" \
@@ -139,24 +176,7 @@ def compiled(given: Any, denoiser: Any) -> str:
     return "none"
 
 
-def guidance(pipeline: Any, denoiser: Any, said: "dict[str, Any]") -> "dict[str, Any]":
-    """Mode none, cfg or embedded, and the passes it takes, by the rules of diffusers' pipelines."""
-    scale, true_scale = said.get("guidance_scale"), said.get("true_cfg_scale")
-    name = type(pipeline).__name__
-    if "PAG" in name or getattr(pipeline, "guider", None) is not None:
-        return {}
-    negative = any(said.get(key) is not None
-                   for key in ("negative_prompt", "negative_prompt_embeds"))
-    embeds = bool(config_value(denoiser, "guidance_embeds")
-                  or config_value(denoiser, "time_cond_proj_dim"))
-    if "true_cfg_scale" in said:
-        mode = "cfg" if _above_one(true_scale) and negative else "embedded" if embeds else "none"
-    elif "guidance_scale" in said:
-        mode = "embedded" if embeds else "cfg" if _above_one(scale) else "none"
-    else:
-        mode = "none"
-    return {"guidance_mode": mode, "guidance_passes": 2 if mode == "cfg" else 1}
-
-
-def _above_one(value: Any) -> bool:
-    return isinstance(value, (int, float)) and value > 1
+def embeds_guidance(denoiser: Any) -> bool:
+    """Whether the scale of guidance is an input of this denoiser."""
+    return bool(config_value(denoiser, "guidance_embeds")
+                or config_value(denoiser, "time_cond_proj_dim"))

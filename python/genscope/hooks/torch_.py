@@ -8,7 +8,8 @@ from types import ModuleType
 from typing import Any, Callable, Optional
 
 from .._imports import when_imported
-from ._patch import wrap
+from . import torch_compile, torch_distributed
+from ._patch import is_wrapped, wrap
 from ._report import done, problem
 
 _modes: "weakref.WeakKeyDictionary[Any, str]" = weakref.WeakKeyDictionary()
@@ -17,6 +18,7 @@ _modes: "weakref.WeakKeyDictionary[Any, str]" = weakref.WeakKeyDictionary()
 def install() -> None:
     when_imported("torch", _torch_is_there,
                   lambda name, error: problem("torch", f"after its import: {error!r}"))
+    torch_distributed.install()
     try:
         from . import loops
     except ImportError as error:
@@ -28,6 +30,7 @@ def install() -> None:
 def _torch_is_there(torch: ModuleType) -> None:
     if wrap(torch, "compile", _note_mode, "torch"):
         done("torch")
+    torch_compile.install()
 
 
 # --- torch.compile
@@ -36,10 +39,26 @@ def _note_mode(original: Callable[..., Any]) -> Callable[..., Any]:
     def compile(model=None, *args, **kwargs):
         try:
             _remember(model, kwargs)
+            model = _as_hooked(model)
         except Exception as error:
             problem("torch.compile", f"its mode was not read: {error!r}")
         return original(model, *args, **kwargs)
     return compile
+
+
+def _as_hooked(model: Any) -> Any:
+    """A VAE's `decode` that is compiled before the first pipeline call shows its class: the method with
+    our mark around it, which dynamo skips, so that calls of what is compiled are seen."""
+    components = sys.modules.get(__package__ + ".diffusers_components")
+    owner = getattr(model, "__self__", None)
+    if components is None or owner is None or is_wrapped(model) \
+            or not type(owner).__module__.startswith("diffusers.models.autoencoders"):
+        return model
+    # By what it is: diffusers' own decorator has taken its name.
+    name = next((n for n in ("decode", "encode") if getattr(owner, n, None) == model), None)
+    components.wrap_autoencoder(type(owner))
+    hooked = getattr(owner, name, None) if name is not None else None
+    return hooked if is_wrapped(hooked) and hooked.__self__ is owner else model
 
 
 def _remember(model: Any, kwargs: dict) -> None:
@@ -60,13 +79,6 @@ def compile_mode(module: Any) -> Optional[str]:
         return _modes.get(module)
     except TypeError:
         return None
-
-
-def graphs_compiled() -> Optional[int]:
-    """Graphs that dynamo has captured so far; None where nothing was ever compiled."""
-    utils = sys.modules.get("torch._dynamo.utils")
-    counters = getattr(utils, "counters", None)
-    return counters["stats"]["unique_graphs"] if counters is not None else None
 
 
 # --- set-up

@@ -1,41 +1,127 @@
-"""Start-up of a Python program under `genscope run`: installs the hooks, then steps aside.
+"""Start-up of a Python program under `genscope run`: waits for a library that can be hooked.
 
 The command puts this folder at the head of PYTHONPATH. Python imports `sitecustomize` before the
 program; a sitecustomize of the user's own is run after this one, as if ours were not there.
-Whatever fails here fails silently: the program is the user's, and comes first. Any Python can read
-this file, older ones than genscope's too.
+
+Most Python programs that a run starts (a build script, a worker of a data loader, `python -c`) never
+import what we hook. They pay for one finder that compares a name; the package is loaded when the
+program first imports one of WAKING, and its hooks see that import from its beginning.
+
+What fails here is not the program's business: a note in the run's folder says it, and the summary of
+`genscope run` shows it. Any Python can read this file, older ones than genscope's too.
 """
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+# The packages that hooks wait for (a test compares with what they register), and genscope itself,
+# which need not be installed for this interpreter.
+WAKING = frozenset(("genscope", "torch", "diffusers", "transformers", "accelerate", "lightning",
+                    "pytorch_lightning", "execution", "comfy", "comfy_execution"))
 
 
-def _genscope_start():
-    import os
-    import sys
-
-    here = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != here]
+def note(error):
+    if os.environ.get("GENSCOPE_DEBUG"):
+        sys.stderr.write("genscope: Python is not instrumented: %r\n" % (error,))
     try:
+        folder = os.environ.get("GENSCOPE_RUN_DIR")
+        if folder and os.path.isdir(folder):
+            file = open(os.path.join(folder, "%d.python-note" % os.getpid()), "w")
+            file.write("%s: %s\n" % (sys.executable or "python", error))
+            file.close()
+    except Exception:
+        pass
+
+
+def load_package():
+    import importlib.util
+    package = os.path.dirname(HERE)
+    spec = importlib.util.spec_from_file_location(
+        "genscope", os.path.join(package, "__init__.py"), submodule_search_locations=[package])
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["genscope"] = module
+    try:
+        spec.loader.exec_module(module)
+        from genscope import hooks
+        hooks.install_from_environment()
+    except BaseException:
+        for name in [n for n in sys.modules if n == "genscope" or n.startswith("genscope.")]:
+            del sys.modules[name]
+        raise
+
+
+class Loaded(object):
+    """Gives `import genscope` the module that is there already."""
+
+    def __init__(self, module):
+        self.module = module
+        self.spec = module.__spec__
+
+    def create_module(self, spec):
+        return self.module
+
+    def exec_module(self, module):
+        # The import has put its own spec into the module.
+        module.__spec__ = self.spec
+        module.__loader__ = self.spec.loader
+
+
+class Waiting(object):
+    """A finder that finds nothing, but loads genscope before the first library that it hooks.
+
+    It stays in sys.meta_path when that is done, and asks the others again: a second thread that came
+    meanwhile waited for the lock, and its walk through the list has passed the place where the hooks
+    stand now. What is loaded under the lock is genscope and the standard library, which imports none
+    of WAKING.
+    """
+
+    def __init__(self):
+        import _thread
+        self.lock = _thread.RLock()
+        self.woken = False
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in WAKING:
+            return None
+        with self.lock:
+            if not self.woken:
+                self.woken = True  # what the package imports below comes here again
+                if not self.wake():
+                    return None
+                if name == "genscope":
+                    from importlib.machinery import ModuleSpec
+                    return ModuleSpec(name, Loaded(sys.modules["genscope"]))
+        return self.others(name, path, target)
+
+    @staticmethod
+    def wake():
+        if "genscope" in sys.modules:
+            return False
+        try:
+            load_package()
+        except Exception as error:
+            note(error)
+            return False
+        return True
+
+    def others(self, name, path, target):
+        for finder in list(sys.meta_path):
+            find = getattr(finder, "find_spec", None)
+            spec = find(name, path, target) if find is not None and finder is not self else None
+            if spec is not None:
+                return spec
+        return None
+
+
+def start():
+    sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != HERE]
+    if "genscope" not in sys.modules and os.environ.get("GENSCOPE_INSTRUMENT") != "none" \
+            and os.environ.get("GENSCOPE_DISABLE") != "1":
         if sys.version_info < (3, 10):
-            raise RuntimeError("it is older than 3.10")
-        if "genscope" not in sys.modules and os.environ.get("GENSCOPE_INSTRUMENT") != "none" \
-                and os.environ.get("GENSCOPE_DISABLE") != "1":
-            import importlib.util
-            package = os.path.dirname(here)
-            spec = importlib.util.spec_from_file_location(
-                "genscope", os.path.join(package, "__init__.py"),
-                submodule_search_locations=[package])
-            module = importlib.util.module_from_spec(spec)
-            sys.modules["genscope"] = module
-            try:
-                spec.loader.exec_module(module)
-                from genscope import hooks
-                hooks.install_from_environment()
-            except BaseException:
-                for name in [n for n in sys.modules if n == "genscope" or n.startswith("genscope.")]:
-                    del sys.modules[name]
-                raise
-    except Exception as error:
-        if os.environ.get("GENSCOPE_DEBUG"):
-            sys.stderr.write("genscope: Python is not instrumented: %r\n" % (error,))
+            note("it is older than 3.10")
+        else:
+            sys.meta_path.insert(0, Waiting())
     # The user's own, if there is one further down the path.
     ours = sys.modules.pop("sitecustomize", None)
     try:
@@ -48,5 +134,4 @@ def _genscope_start():
             sys.modules.setdefault("sitecustomize", ours)
 
 
-_genscope_start()
-del _genscope_start
+start()

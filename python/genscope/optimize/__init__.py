@@ -11,12 +11,13 @@ from .map import parallel_map, parallel_stream, thread_map
 from .models import Adapter, Device, DeviceManager, ModelError, ModelManager
 from .pipeline import wrap
 from .retry import Breaker, BreakerOpen, Failed, RetryBudget, classify, hedge, retry
+from .scope import LiveTask, Scope, live_tasks
 from .service import Service
 
 __all__ = [
     "Adapter", "Admission", "BatchSearch", "Batcher", "Breaker", "BreakerOpen", "Cache", "CacheKey", "Cancelled",
-    "Context", "Device", "DeviceManager", "Failed", "Lane", "Limiter", "ModelError", "ModelManager", "Permit", "Probe",
-    "Rejected", "RetryBudget", "Service", "Timeout", "checkpoint", "classify", "current_context", "desired_replicas",
-    "diffusers_pipeline", "hedge", "key", "optimal_batch", "parallel_map", "parallel_stream", "retry", "thread_map",
+    "Context", "Device", "DeviceManager", "Failed", "Lane", "Limiter", "LiveTask", "ModelError", "ModelManager", "Permit",
+    "Probe", "Rejected", "RetryBudget", "Scope", "Service", "Timeout", "checkpoint", "classify", "current_context", "desired_replicas",
+    "diffusers_pipeline", "hedge", "key", "live_tasks", "optimal_batch", "parallel_map", "parallel_stream", "retry", "thread_map",
     "torch_model", "with_timeout", "wrap",
 ]

@@ -8,11 +8,15 @@ write through `.data` moves nothing else: one view of 32 of them a tensor, then 
 Why it is right: an attribute that is another object, that is gone or that may change inside is read as the first
 time. A module or tensor more, less or in another place makes the whole tree be read anew. Nothing here keeps a
 module, tensor or storage alive: what a user frees or offloads is free.
+
+The cost is by modules and tensors, so each of them takes a few calls into C: all fixed attributes of a module are
+got and compared at once, and what many modules hold together (a configuration) is looked into once a reading.
 """
 from __future__ import annotations
 
 import enum
 import hashlib
+import operator
 import weakref
 from typing import Any, Iterable, Optional
 
@@ -31,14 +35,17 @@ _ABSENT = object()
 
 class _Module:
     """What was found in one module."""
-    __slots__ = ("ref", "kind", "size", "path", "fixed", "loose", "children", "tensors")
+    __slots__ = ("ref", "kind", "size", "path", "fixed", "get_fixed", "values", "loose", "children", "tensors")
 
     def __init__(self, path: str, module: Any) -> None:
         held = module.__dict__
         self.ref = weakref.ref(module)
         self.kind, self.size, self.path = type(module), len(held), path
-        # [name, path, the object]: the object decides. Or its value is read each time.
-        self.fixed = [[name, f"{path}.{name}", held[name]] for name in held.keys() - _OF_TORCH if _is_fixed(held[name])]
+        # (name, path), and the objects, which decide. Or the value is read each time.
+        self.fixed = [(name, f"{path}.{name}") for name in held.keys() - _OF_TORCH if _is_fixed(held[name])]
+        # One more name, so that a tuple comes back even if only one is fixed.
+        self.get_fixed = operator.itemgetter("_modules", "_parameters", *(name for name, _ in self.fixed))
+        self.values = self.get_fixed(held)[2:]
         self.loose = [(name, f"{path}.{name}") for name in held.keys() - _OF_TORCH if not _is_fixed(held[name])]
         self.children = _children(held)
         self.tensors = [_Tensor(f"{path}.{name}", tensor) for name, tensor in _tensors(held)]
@@ -103,7 +110,7 @@ class Tree:
             note = _Module(here, module)
             self._modules.append(note)
             self.first[here] = note.kind.__qualname__
-            for _, where, value in note.fixed:
+            for (_, where), value in zip(note.fixed, note.values):
                 self.first[where] = value_of(value, 3)
             for tensor in note.tensors:
                 self.first[tensor.path] = tensor.shown
@@ -120,9 +127,10 @@ class Tree:
             return False
         views: "dict[Any, list[Any]]" = {}
         more: "dict[str, Any]" = {}
+        shared: "dict[int, Any]" = {}  # by id; all are alive while their modules are
         with torch.no_grad():
             for note in self._modules:
-                if not self._look(note, more, views):
+                if not self._look(note, more, views, shared):
                     return False
         out.update(self._known)
         out.update(more)
@@ -130,28 +138,44 @@ class Tree:
             out[f"{self._path}.{place}.values"] = _bytes_of(held)
         return True
 
-    def _look(self, note: _Module, more: "dict[str, Any]", views: "dict[Any, list[Any]]") -> bool:
+    def _look(self, note: _Module, more: "dict[str, Any]", views: "dict[Any, list[Any]]",
+              shared: "dict[int, Any]") -> bool:
         module = note.ref()
         if module is None or type(module) is not note.kind:
             return False
         held = module.__dict__
-        if len(held) != note.size or _children(held) != note.children:
+        if len(held) != note.size:
             return False
-        for entry in note.fixed:
-            now = held.get(entry[0], _ABSENT)
-            if now is not entry[2]:
-                if now is _ABSENT or not _is_fixed(now):
-                    return False
-                entry[2] = now
-                self._known[entry[1]] = value_of(now, 3)
+        try:
+            children, parameters, *now = note.get_fixed(held)
+        except KeyError:
+            return False
+        if (children or note.children) and _children(held) != note.children:
+            return False
+        if not all(map(operator.is_, now, note.values)) and not self._take(note, now):
+            return False
         for name, path in note.loose:
-            if name not in held:
+            value = held.get(name, _ABSENT)
+            if value is _ABSENT:
                 return False
-            more[path] = value_of(held[name], 3)
+            if id(value) not in shared:
+                shared[id(value)] = value_of(value, 3)
+            more[path] = shared[id(value)]
         for name in ("_forward_hooks", "_forward_pre_hooks"):
             if held[name]:
                 more[f"{note.path}.{name}"] = [(key, id(each)) for key, each in list(held[name].items())]
-        return not (note.tensors or held["_parameters"] or held["_buffers"]) or self._look_at_tensors(note, held, more, views)
+        return not (note.tensors or parameters or held["_buffers"]) or self._look_at_tensors(note, held, more, views)
+
+    def _take(self, note: _Module, now: "list[Any]") -> bool:
+        """Fixed attributes are other objects: False if one of them is no longer fixed."""
+        for (_, path), before, value in zip(note.fixed, note.values, now):
+            if value is before:
+                continue
+            if not _is_fixed(value):
+                return False
+            self._known[path] = value_of(value, 3)
+        note.values = tuple(now)
+        return True
 
     def _look_at_tensors(self, note: _Module, held: "dict[str, Any]", more: "dict[str, Any]",
                          views: "dict[Any, list[Any]]") -> bool:

@@ -22,6 +22,8 @@ from typing import Callable, Optional
 from .batch import Rejected
 
 _current: contextvars.ContextVar[Optional["Context"]] = contextvars.ContextVar("genscope_context", default=None)
+# What was current before each `with` that is open. Threads and tasks that enter one context have a list each.
+_before: contextvars.ContextVar[tuple[Optional["Context"], ...]] = contextvars.ContextVar("genscope_before", default=())
 
 
 class Cancelled(asyncio.CancelledError):
@@ -49,7 +51,6 @@ class Context:
         self._lock = threading.Lock()
         self._stopped = False
         self._hooks: dict[object, Callable[[], object]] = {}
-        self._entered: list[contextvars.Token] = []
 
     def left(self) -> Optional[float]:
         """Seconds until the deadline; None: there is none."""
@@ -107,11 +108,14 @@ class Context:
             raise Timeout("the deadline passed")
 
     def __enter__(self) -> "Context":
-        self._entered.append(_current.set(self))
+        _before.set((*_before.get(), _current.get()))
+        _current.set(self)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        _current.reset(self._entered.pop())
+        *rest, before = _before.get() or (None,)
+        _before.set(tuple(rest))
+        _current.set(before)
 
 
 def current_context() -> Optional[Context]:

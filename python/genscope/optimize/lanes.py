@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
 import contextvars
 import threading
 import weakref
@@ -19,7 +20,7 @@ from functools import partial
 from typing import Any, Awaitable, Callable, Optional, TypeVar
 
 from .. import _core
-from .context import Context, Timeout, _current, raise_ended
+from .context import Cancelled, Context, Timeout, _current, raise_ended
 
 T = TypeVar("T")
 _inside = threading.local()
@@ -44,17 +45,8 @@ class Lane:
         self._not_inside()
         context = _call_context(deadline, priority, tenant)
         ticket = self._post(context, partial(function, *args, **kwargs), None, cost)
-        undo = context.on_stop(ticket.cancel)
-        try:
-            status = ticket.wait(context.left())
-            if status is None:  # its time is up
-                context.stop()
-                status = _too_late(ticket)
-        except BaseException:
-            context.stop()
-            raise
-        finally:
-            undo()
+        with _stopping(context, ticket):
+            status = _in_time(context, ticket, ticket.wait(context.left()))
         raise_ended(status)
         return ticket.value()
 
@@ -66,18 +58,9 @@ class Lane:
         context = _call_context(deadline, priority, tenant)
         future: asyncio.Future[None] = loop.create_future()
         ticket = self._post(context, partial(function, *args, **kwargs), _waker(loop, future), cost)
-        undo = context.on_stop(ticket.cancel)
-        try:
+        with _stopping(context, ticket):
             await _until(future, context)
-            status = ticket.status
-            if status is None:
-                context.stop()
-                status = _too_late(ticket)
-        except BaseException:
-            context.stop()
-            raise
-        finally:
-            undo()
+            status = _in_time(context, ticket, ticket.status)
         raise_ended(status)
         return ticket.value()
 
@@ -107,6 +90,8 @@ class Lane:
         variables.run(_current.set, context)
 
         def body():
+            if context.stopped:  # stop() has not come to this one yet
+                raise Cancelled("the work was asked to stop")
             _inside.lane = self
             try:
                 return variables.run(call)
@@ -251,8 +236,24 @@ def _forget(task):
         task.exception()  # nobody is left to ask for it
 
 
-def _too_late(ticket):
-    """How a call ended whose time is up: "ok" if it just has, else it is dropped, or goes on alone."""
+@contextlib.contextmanager
+def _stopping(context, ticket):
+    """While a caller waits: the context's stop cancels the call, and a caller that is interrupted stops the context."""
+    undo = context.on_stop(ticket.cancel)
+    try:
+        yield
+    except BaseException:
+        context.stop()
+        raise
+    finally:
+        undo()
+
+
+def _in_time(context, ticket, status):
+    """How a call ended. None, for one whose time is up: "ok" if it just has ended, else it is dropped, or goes on alone."""
+    if status is not None:
+        return status
+    context.stop()
     status = ticket.status
     if status is None:
         raise Timeout("the deadline passed while it ran; the lane is taken until it returns")

@@ -94,8 +94,8 @@ class _Retried:
                  evict: Optional[Callable[[], object]]) -> None:
         self.policy, self.timeout, self.budget, self.judge, self.evict = policy, timeout, budget, judge, evict
 
-    def begin(self) -> _core.RetryRun:
-        return _core.RetryRun(**self.policy, timeout=self.timeout, budget=self.budget)
+    def begin(self) -> "_Attempts":
+        return _Attempts(self, _core.RetryRun(**self.policy, timeout=self.timeout, budget=self.budget))
 
     def wait_after(self, run: _core.RetryRun, error: Exception) -> Optional[float]:
         """Seconds before the next attempt; None: there is none."""
@@ -110,6 +110,29 @@ class _Retried:
         if evict_first and self.evict is not None:
             self.evict()
         return wait
+
+
+class _Attempts:
+    """`with` around each attempt of a call: a failure passes through, or is kept back and `wait` seconds are due."""
+
+    def __init__(self, state: _Retried, run: _core.RetryRun) -> None:
+        self._state, self._run = state, run
+        self.wait = 0.0
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: Any, error: Optional[BaseException], _trace: Any) -> bool:
+        if error is None:
+            self._run.succeeded()
+            return False
+        if not isinstance(error, Exception):
+            return False
+        wait = self._state.wait_after(self._run, error)
+        if wait is None:
+            return False
+        self.wait = wait
+        return True
 
 
 def retry(fn: Optional[Callable[..., Any]] = None, *, attempts: int = 3, base: float = 0.1, cap: float = 20.0,
@@ -135,36 +158,22 @@ def retry(fn: Optional[Callable[..., Any]] = None, *, attempts: int = 3, base: f
     if inspect.iscoroutinefunction(fn):
         @functools.wraps(fn)
         async def in_loop(*args: Any, **kwargs: Any) -> Any:
-            run = state.begin()
+            attempt = state.begin()
             while True:
-                try:
-                    result = await asyncio.wait_for(fn(*args, **kwargs), attempt_timeout)
-                except Exception as error:
-                    wait = state.wait_after(run, error)
-                    if wait is None:
-                        raise
-                else:
-                    run.succeeded()
-                    return result
-                await asyncio.sleep(wait)
+                with attempt:
+                    return await asyncio.wait_for(fn(*args, **kwargs), attempt_timeout)
+                await asyncio.sleep(attempt.wait)
         return in_loop
     if attempt_timeout is not None:
         raise ValueError("attempt_timeout is for coroutine functions; a plain function cannot be ended from outside")
 
     @functools.wraps(fn)
     def in_thread(*args: Any, **kwargs: Any) -> Any:
-        run = state.begin()
+        attempt = state.begin()
         while True:
-            try:
-                result = fn(*args, **kwargs)
-            except Exception as error:
-                wait = state.wait_after(run, error)
-                if wait is None:
-                    raise
-            else:
-                run.succeeded()
-                return result
-            time.sleep(wait)
+            with attempt:
+                return fn(*args, **kwargs)
+            time.sleep(attempt.wait)
     return in_thread
 
 

@@ -65,7 +65,7 @@ class RecordedCase(unittest.TestCase):
         """These rules fire; where one does not, the report is shown."""
         missing = rules - run.advice()
         if missing:
-            report = subprocess.run([GENSCOPE, "report", run.run_dir], capture_output=True, text=True)
+            report = subprocess.run([GENSCOPE, "report", run.run_dir, "--full"], capture_output=True, text=True)
             self.fail(f"{missing} did not fire\n{report.stdout}")
 
     def assert_facts(self, run: Recorded, conditions: "list[str]") -> None:

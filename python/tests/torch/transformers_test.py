@@ -55,6 +55,9 @@ PROGRAM = """
     compiled = gpt2(0)
     compiled.forward = torch.compile(compiled.forward, backend="eager")
     print(compiled.generate(prompt, max_new_tokens=3, do_sample=False, pad_token_id=0).tolist())
+    embeds = model.transformer.wte(prompt[:1, :3])
+    print(model.generate(inputs_embeds=embeds, max_new_tokens=4, do_sample=False,
+                         pad_token_id=0).tolist())
     """
 
 
@@ -90,18 +93,20 @@ class Generate(unittest.TestCase):
         return found
 
     def shape(self, index):
-        return Counter((s["kind"], s["name"]) for s in self.below(self.requests[index]))
+        return Counter((s["kind"], s["name"]) for s in self.below(self.requests[index])
+                       if s["name"] != "compile")
 
     def test_tokens_are_the_same(self):
         self.assertEqual(self.hooked, self.plain)
-        self.assertEqual(len(self.hooked.splitlines()), 7)
+        self.assertEqual(len(self.hooked.splitlines()), 8)
 
     def test_requests(self):
         # The assistant's generate() is no request of its own.
         self.assertEqual([(r["name"], r["args"]["model"]) for r in self.requests], [
             ("generate", name) for name in ("GPT2LMHeadModel",) * 4 + (
-                "T5ForConditionalGeneration", "LlavaForConditionalGeneration", "GPT2LMHeadModel")])
-        self.assertEqual(self.report["requests"]["count"], 7)
+                "T5ForConditionalGeneration", "LlavaForConditionalGeneration", "GPT2LMHeadModel",
+                "GPT2LMHeadModel")])
+        self.assertEqual(self.report["requests"]["count"], 8)
 
     def test_prefill_and_one_step_for_each_further_token(self):
         for index, tokens in ((0, 6), (1, 4), (2, 3), (4, 4), (6, 3)):
@@ -113,9 +118,31 @@ class Generate(unittest.TestCase):
     def test_counts_of_tokens(self):
         got = [(r["args"]["batch"], r["args"]["tokens_in"], r["args"]["tokens_out"])
                for r in self.requests]
-        # T5 answers with its start token and four more.
-        self.assertEqual(got, [(2, 5, 6), (1, 5, 4), (1, 5, 3), (1, 5, 4), (1, 5, 5), (1, 19, 3),
-                               (2, 5, 3)])
+        # T5's answer begins with a start token, which it did not make.
+        self.assertEqual(got, [(2, 5, 6), (1, 5, 4), (1, 5, 3), (1, 5, 4), (1, 5, 4), (1, 19, 3),
+                               (2, 5, 3), (1, 3, 4)])
+
+    def test_compilations_are_spans(self):
+        compiled = [s for s in self.below(self.requests[6]) if s["name"] == "compile"]
+        self.assertGreaterEqual(len(compiled), 1)
+        self.assertEqual([s for s in self.spans if s["name"] == "compile"], compiled)
+
+    def test_texts_are_no_images(self):
+        self.assertIsNone(self.report["requests"]["images"])
+
+    def test_pace(self):
+        for request in self.requests:
+            with self.subTest(id=request["id"]):
+                args, tokens = request["args"], request["args"]["tokens_out"]
+                self.assertLess(0, args["ttft_seconds"])
+                self.assertAlmostEqual(
+                    (args["ttft_seconds"] + args["tpot_seconds"] * (tokens - 1)) * 1e9,
+                    request["duration_ns"], delta=0.2 * request["duration_ns"] + 1e6)
+                self.assertEqual("tokens_per_second" in args, args["batch"] == 1)
+
+    def test_bytes_of_the_cache(self):
+        # Two layers, keys and values, 16 wide in fp32; what the last token left is not in it.
+        self.assertEqual(self.requests[0]["args"]["kv_cache_bytes"], 2 * 2 * 2 * 10 * 16 * 4)
 
     def test_assisted_turns_give_more_than_a_token(self):
         # The draft is right always, being the same model.

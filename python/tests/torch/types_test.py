@@ -37,6 +37,10 @@ gs.counter("loss", "high")
 gs.stage(3)
 with gs.session("s") as session:
     session.nothing
+@gs.profile(kind="stage")
+def decode(latents: int) -> bytes:
+    return b""
+picture: str = decode(3)
 '''
 
 
@@ -59,7 +63,7 @@ class Types(unittest.TestCase):
 
     def test_a_wrong_one_does_not(self):
         done = self.check(BAD)
-        for line in (3, 4, 6):
+        for line in (3, 4, 6, 10):
             self.assertIn(f":{line}: error", done.stdout)
 
     def test_the_stub_of_the_core_is_what_the_core_is(self):

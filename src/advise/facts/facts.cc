@@ -62,6 +62,13 @@ void told_facts(const Analysis& analysis, Facts& facts) {
 }  // namespace
 }  // namespace advice
 
+WholeRun whole_of(Run run) {
+  WholeRun whole{std::move(run), {}, {}};
+  whole.analysis = analyze(whole.run);
+  whole.advice = advise(facts_of(whole.analysis));
+  return whole;
+}
+
 Facts facts_of(const Analysis& analysis) {
   Facts facts;
   for (const advice::FactField& field : advice::fact_fields()) {

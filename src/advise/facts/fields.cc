@@ -68,14 +68,16 @@ Value of_allocator(A a, std::optional<double> AllocatorRow::*field) {
   return allocator(a) == nullptr ? std::nullopt : as_number(allocator(a)->*field);
 }
 
-const MemoryGrowth* host_growth(A a) {
-  const auto row = std::find_if(
-      a.resources.growth.begin(), a.resources.growth.end(), [](const MemoryGrowth& growth) {
-        return growth.what == "host" && growth.stretch == "steady steps" &&
-               growth.bytes_per_second && growth.growth_ratio;
-      });
+const MemoryGrowth* host_growth(A a, std::string_view stretch = "steady steps") {
+  const auto row = std::find_if(a.resources.growth.begin(), a.resources.growth.end(),
+                                [&](const MemoryGrowth& growth) {
+                                  return growth.what == "host" && growth.stretch == stretch &&
+                                         growth.bytes_per_second && growth.growth_ratio;
+                                });
   return row == a.resources.growth.end() ? nullptr : &*row;
 }
+
+const MemoryGrowth* run_growth(A a) { return host_growth(a, "after the first quarter"); }
 
 // Of several GPUs the most.
 Value throttle_share(A a, std::string_view cause) {
@@ -133,6 +135,14 @@ std::string why_no_growth(A a) {
   return a.resources.growth.empty() ? "no probe watched the process: use `genscope run`"
                                     : "fewer than three readings in the steady steps";
 }
+std::string why_no_run_growth(A a) {
+  return a.steps.count > 0 ? "steps were marked: see their growth" : why_no_growth(a);
+}
+std::string why_no_time(A a) { return a.resources.time.reason; }
+std::string why_no_group(A a) {
+  return a.telemetry.first(EntityKind::cgroup) == nullptr ? "no control group was read"
+                                                          : "it has no quota";
+}
 std::string why_no_block(A a) {
   return a.diffusion.blocks == 0 ? "no block was marked" : "fewer than two blocks";
 }
@@ -188,8 +198,11 @@ constexpr const char* kNoRequest = "no request or session was marked, or none ha
 constexpr const char* kNoImages = "no request was marked, and the program does not say";
 constexpr const char* kNoTraining = "neither an epoch nor a loss nor an optimizer was recorded";
 constexpr const char* kNoProbe = "no probe sampled this run";
+constexpr const char* kOneReading = "the sampler read its own clock only once";
 constexpr const char* kNoFirstStep = "fewer than three readings in the first step";
 constexpr const char* kNoDrift = "fewer than three readings of the clock in a quarter of the steps";
+
+std::string why_no_steady_cost(A a) { return a.recorder.probe_cpu_ns ? kOneReading : kNoProbe; }
 
 // clang-format off
 constexpr FactField kFields[] = {
@@ -266,6 +279,24 @@ constexpr FactField kFields[] = {
   {"allocator.step_rise_bytes", [](A a) { return as_number(a.resources.allocator.step_rise_bytes); }, why_no_rise},
   {"allocator.request_growth_ratio", [](A a) { return as_number(a.resources.allocator.request_growth_ratio); }, why_no_request_growth},
 
+  {"time.on_cpu_share", [](A a) { return as_number(a.resources.time.on_cpu_share); }, why_no_time},
+  {"time.ready_share", [](A a) { return as_number(a.resources.time.ready_share); }, why_no_time},
+  {"time.storage_share", [](A a) { return as_number(a.resources.time.storage_share); }, why_no_time},
+  {"time.other_share", [](A a) { return as_number(a.resources.time.other_share); }, why_no_time},
+  {"time.cpu_wait_share", [](A a) { return as_number(a.resources.time.cpu_wait_share); }, why_no_time},
+  {"time.covered_seconds", [](A a) { return a.resources.time.on_cpu_share ? as_number(a.resources.time.covered_seconds) : Value(); }, why_no_time},
+  {"host.cpus", [](A a) { return as_number(a.resources.host.cpus); }, why_no_machine},
+  {"host.own_cores", [](A a) { return as_number(a.resources.host.own_cores); }, why_no_host},
+  {"host.other_cores", [](A a) { return as_number(a.resources.host.other_cores); }, why_no_machine},
+  {"host.steal_share", [](A a) { return as_number(a.resources.host.steal_share); }, why_no_machine},
+  {"host.throttled_share", [](A a) { return as_number(a.resources.host.throttled_share); }, why_no_group},
+  {"host.threads_seen", [](A a) { return as_number(a.resources.host.threads_seen); }, why_no_host},
+  {"host.rss_peak_bytes", [](A a) { return as_number(a.resources.host.rss_peak_bytes); }, why_no_host},
+  {"host.swap_peak_bytes", [](A a) { return as_number(a.resources.host.swap_peak_bytes); }, why_no_host},
+  {"host.read_bytes", [](A a) { return as_number(a.resources.host.read_bytes); }, why_no_host},
+  {"host.write_bytes", [](A a) { return as_number(a.resources.host.write_bytes); }, why_no_host},
+  {"host.run_low_bytes_per_second", [](A a) { return a.steps.count > 0 || run_growth(a) == nullptr ? Value() : as_number(run_growth(a)->bytes_per_second->low); }, why_no_run_growth},
+  {"host.run_growth_ratio", [](A a) { return a.steps.count > 0 || run_growth(a) == nullptr ? Value() : as_number(run_growth(a)->growth_ratio); }, why_no_run_growth},
   {"host.main_thread_busy_ratio", [](A a) { return as_number(a.resources.host.main_thread_busy_ratio); }, why_no_main_thread},
   {"host.rss_low_bytes_per_second", [](A a) { return host_growth(a) == nullptr ? Value() : as_number(host_growth(a)->bytes_per_second->low); }, why_no_growth},
   {"host.rss_growth_ratio", [](A a) { return host_growth(a) == nullptr ? Value() : as_number(host_growth(a)->growth_ratio); }, why_no_growth},
@@ -315,11 +346,8 @@ constexpr FactField kFields[] = {
   {"streaming.drop_ratio", [](A a) { return a.streaming ? as_number(a.streaming->drop_ratio) : Value(); }, why_no_stream},
 
   {"env.driver", [](A a) { return gpu_text(a, "driver"); }, why_no_memory},
-  {"recorder.probe_cpu_share", [](A a) {
-     if (!a.recorder.probe_cpu_ns || a.wall_ns <= 0) return Value();
-     return as_number(static_cast<double>(*a.recorder.probe_cpu_ns) / static_cast<double>(a.wall_ns));
-   }, say<kNoProbe>},
-  {"recorder.dropped_spans", [](A a) { return as_number(a.recorder.lost_spans); }, unsaid},
+  {"recorder.probe_steady_ratio", [](A a) { return as_number(a.recorder.probe_steady_ratio); }, why_no_steady_cost},
+  {"recorder.dropped_spans", [](A a) { return as_number(a.recorder.dropped_spans); }, unsaid},
 };
 // clang-format on
 

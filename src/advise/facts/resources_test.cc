@@ -221,5 +221,91 @@ TEST(ResourceFacts, OfTheMainThreadNeedThreeReadingsThatGrow) {
   EXPECT_NE(facts_for(none).why_missing("host.main_thread_busy_ratio"), "");
 }
 
+// --- programs that mark nothing: facts from readings of the kernel's counts
+
+// What a program and its machine show a second; each test changes some.
+struct Kernel {
+  double cores = 1, waiting = 0, machine_busy = 0.5, cpus = 2, steal = 0, threads = 1;
+  double in_storage = 0, read = 0, written = 0, faults = 0, swap = 0;
+  double rss_growth = 0;  // a second, of 1 GB
+  double throttled = -1;  // seconds a second; below 0: there is no control group
+};
+
+std::set<std::string> found_in(const Kernel& k) {
+  constexpr std::int64_t kLong = 30 * kSecond;
+  TraceBuilder t;
+  const auto put = [&](std::string_view counter, auto&& value) {
+    add_readings(t, counter, 0, kLong, kSecond, value);
+  };
+  add_entity(t, EntityKind::machine, "machine");
+  put("machine/cpu_count", [&](double) { return k.cpus; });
+  put("machine/cpu_busy_ratio", [&](double) { return k.machine_busy; });
+  put("machine/cpu_steal_ratio", [&](double) { return k.steal; });
+  add_entity(t, EntityKind::process_tree, "tree");
+  put("tree/cpu_ns", [&](double s) { return s * k.cores * 1e9; });
+  put("tree/cpu_wait_ns", [&](double s) { return s * k.waiting * 1e9; });
+  put("tree/storage_wait", [&](double s) { return std::fmod(s, 10) < k.in_storage * 10 ? 1 : 0; });
+  put("tree/threads", [&](double) { return k.threads; });
+  put("tree/rss_bytes", [&](double s) { return 1e9 * (1 + k.rss_growth * s); });
+  put("tree/swap_bytes", [&](double) { return k.swap; });
+  put("tree/major_faults", [&](double s) { return k.faults * s; });
+  put("tree/io_read_bytes", [&](double s) { return k.read * s; });
+  put("tree/io_write_bytes", [&](double s) { return k.written * s; });
+  if (k.throttled >= 0) {
+    add_entity(t, EntityKind::cgroup, "cgroup");
+    put("cgroup/cpu_throttled_ns", [&](double s) { return k.throttled * s * 1e9; });
+  }
+  std::set<std::string> ids;
+  for (const Finding& finding : advise(facts_for(t)).findings) ids.insert(finding.rule.id);
+  return ids;
+}
+
+using Ids = std::set<std::string>;
+
+TEST(UnmarkedPrograms, OfABusyLoopThatIsAloneNothingIsSaid) { EXPECT_EQ(found_in({}), Ids()); }
+
+TEST(UnmarkedPrograms, OfOneThatSleepsNothingIsSaid) {
+  EXPECT_EQ(found_in({.cores = 0.001, .machine_busy = 0.01}), Ids());
+}
+
+TEST(UnmarkedPrograms, OthersOnTheMachineAreNamed) {
+  EXPECT_EQ(found_in({.cores = 0.6, .waiting = 0.4, .machine_busy = 1}), Ids({"CPU-OTHERS"}));
+  EXPECT_EQ(found_in({.cores = 1, .waiting = 0.02, .machine_busy = 1}), Ids())
+      << "they leave it what it needs";
+}
+
+TEST(UnmarkedPrograms, MoreThreadsThanCpusAreNamedWhereNobodyElseIs) {
+  EXPECT_EQ(found_in({.cores = 1.95, .waiting = 6, .machine_busy = 1, .threads = 8}),
+            Ids({"CPU-OVERSUB"}));
+  EXPECT_EQ(found_in({.cores = 1.95, .waiting = 0.1, .machine_busy = 1, .threads = 64}), Ids())
+      << "most of them sleep";
+}
+
+TEST(UnmarkedPrograms, AQuotaAndTheHypervisorAreNamed) {
+  EXPECT_EQ(found_in({.cores = 0.5, .waiting = 0.4, .throttled = 0.5}), Ids({"CPU-QUOTA"}));
+  EXPECT_EQ(found_in({.throttled = 0}), Ids());
+  EXPECT_EQ(found_in({.steal = 0.2}), Ids({"CPU-STEAL"}));
+}
+
+TEST(UnmarkedPrograms, WaitingIsToldByWhatIsWaitedFor) {
+  EXPECT_EQ(found_in({.cores = 0.2, .in_storage = 0.5}), Ids({"STORAGE-WAIT"}));
+  EXPECT_EQ(found_in({.cores = 0.2, .in_storage = 0.5, .read = 1e8}),
+            Ids({"STORAGE-WAIT", "READ-COLD"}));
+  EXPECT_EQ(found_in({.cores = 0.1}), Ids({"MOSTLY-WAITS"}));
+  EXPECT_EQ(found_in({.cores = 0.2, .in_storage = 0.5, .read = 1e6, .faults = 500, .swap = 2e8}),
+            Ids({"STORAGE-WAIT", "SWAP-OWN"}));
+}
+
+TEST(UnmarkedPrograms, OneCoreOfManyIsWorthAWord) {
+  EXPECT_EQ(found_in({.machine_busy = 0.1, .cpus = 16}), Ids({"ONE-CORE"}));
+  EXPECT_EQ(found_in({.cores = 12, .machine_busy = 0.8, .cpus = 16}), Ids());
+}
+
+TEST(UnmarkedPrograms, MemoryThatGrowsAllAlongAndMuchOutputAreWorthAWord) {
+  EXPECT_EQ(found_in({.rss_growth = 0.2}), Ids({"MEM-GROWS"}));
+  EXPECT_EQ(found_in({.rss_growth = 0.001}), Ids());
+  EXPECT_EQ(found_in({.written = 1e8}), Ids({"OUTPUT-HUGE"}));
+}
+
 }  // namespace
 }  // namespace genscope

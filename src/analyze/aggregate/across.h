@@ -8,8 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include <genscope/aggregate.h>
-#include <genscope/statistics.h>
+#include <genscope/analyze.h>
+
+#include "analyze/statistics/statistics.h"
 
 namespace genscope::analysis {
 

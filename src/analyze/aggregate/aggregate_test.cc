@@ -1,9 +1,8 @@
 #include <gtest/gtest.h>
 
-#include <genscope/aggregate.h>
+#include <genscope/analyze.h>
 
 #include "analyze/aggregate/clock_offsets.h"
-#include "analyze/aggregate/energy.h"
 #include "analyze/aggregate/waits.h"
 #include "analyze/testing/trace_builder.h"
 #include "testing/units.h"
@@ -211,6 +210,9 @@ TEST(Aggregate, RanksWhoseClocksAreHoursApartAreStillOneJob) {
   EXPECT_EQ(aggregate(ranks).stragglers.at(0).rank, "rank 2") << "no rank in common";
   for (RankFigures& rank : ranks) rank.world_size.reset();
   EXPECT_EQ(roles(aggregate(ranks)), "") << "nothing says that they belong together";
+  EXPECT_EQ(aggregate(ranks).compared, 0u);
+  for (RankFigures& rank : ranks) rank.begin_unix_ns = ranks[0].begin_unix_ns;
+  EXPECT_EQ(aggregate(ranks).compared, 4u);
 }
 
 TEST(Aggregate, StragglersAreLookedForAmongRanksOfTheSameTime) {
@@ -383,28 +385,6 @@ TEST(RankFiguresOf, ATraceHaveItsStagesStepsAndState) {
   EXPECT_EQ(r.stage_seconds, (std::vector<std::pair<std::string, double>>{{"stage/denoise", 0.6},
                                                                           {"step/step", 0.6}}));
   EXPECT_EQ(r.collective_seconds, std::nullopt);
-}
-
-// --- energy of Inferix reports
-
-TEST(SampledEnergy, ThreeHundredWattsForAMinuteAreFiveWattHours) {
-  InferixReport report;
-  report.duration_seconds = 60;
-  for (int i = 0; i <= 120; ++i) {
-    InferixReport::GpuSample sample;
-    sample.at_seconds = 1000 + i * 0.5;
-    sample.power_watts = 300;
-    report.gpu.push_back(sample);
-  }
-  const analysis::SampledEnergy energy = analysis::sampled_energy(report);
-  EXPECT_NEAR(*energy.joules / 3600, 5.0, 1e-9);
-  EXPECT_EQ(energy.note, "");
-  report.gpu.erase(report.gpu.begin() + 20, report.gpu.begin() + 80);
-  const analysis::SampledEnergy part = analysis::sampled_energy(report);
-  EXPECT_NEAR(*part.joules, 300 * 29.5, 1e-6) << "half a minute without samples is not guessed";
-  EXPECT_EQ(part.note, "energy is of 29.5 of 60 s: samples cover no more");
-  for (InferixReport::GpuSample& sample : report.gpu) sample.power_watts = 0;
-  EXPECT_EQ(analysis::sampled_energy(report).joules, std::nullopt) << "no sensor";
 }
 
 }  // namespace

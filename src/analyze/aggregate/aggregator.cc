@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include <genscope/aggregate.h>
+#include <genscope/analyze.h>
 
 #include "analyze/aggregate/across.h"
 #include "analyze/aggregate/clock_offsets.h"
@@ -254,6 +254,7 @@ void Aggregator::State::straggle(Aggregate& out) const {
   for (const std::vector<std::size_t>& group : analysis::jobs_of(all)) {
     std::vector<const RankFigures*> together;
     for (const std::size_t i : group) together.push_back(all[i]);
+    if (group.size() > 1) out.compared += group.size();
     for (Straggler& one : analysis::find_stragglers(together, aside)) {
       if (out.stragglers.size() < kMaxSentences) out.stragglers.push_back(std::move(one));
     }

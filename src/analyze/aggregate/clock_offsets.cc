@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include <genscope/statistics.h>
-
+#include "analyze/statistics/statistics.h"
 #include "analyze/time.h"
 
 namespace genscope::analysis {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include <genscope/aggregate.h>
+#include <genscope/analyze.h>
 
 namespace genscope::analysis {
 

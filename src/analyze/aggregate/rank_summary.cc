@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include <genscope/statistics.h>
-
 #include "analyze/aggregate/waits.h"
+#include "analyze/statistics/statistics.h"
 #include "analyze/time.h"
 
 namespace genscope::analysis {

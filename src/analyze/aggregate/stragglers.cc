@@ -1,3 +1,15 @@
+// Where ranks meet in collectives, all leave together, so the time that a rank waits there is the
+// time by which it came early: the culprit waits least, its victims most. A rank's own speed cannot
+// be seen where ranks meet, because all steps take as long as the slowest; so steps are compared
+// only where no collectives were marked.
+//
+// The median rank is the yardstick, with a ratio and a least share of the wall time: on many ranks
+// somebody is always the last. Ranks with another number of collectives (a different part of a
+// pipeline, a process that died) are set aside and counted.
+//
+// Before that, what is compared must be one job. Runs that overlap in time are one; runs apart are
+// the same job if they share a run's id, or have the same world size and no rank twice (a job whose
+// ranks were recorded one after the other). O(n log n) in the ranks.
 #include "analyze/aggregate/stragglers.h"
 
 #include <fmt/format.h>
@@ -9,8 +21,7 @@
 #include <optional>
 #include <set>
 
-#include <genscope/statistics.h>
-
+#include "analyze/statistics/statistics.h"
 #include "analyze/time.h"
 
 namespace genscope::analysis {

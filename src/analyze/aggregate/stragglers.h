@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <genscope/aggregate.h>
+#include <genscope/analyze.h>
 
 namespace genscope::analysis {
 

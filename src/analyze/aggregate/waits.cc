@@ -1,3 +1,14 @@
+// Which spans are waits is decided by name, once for each name of the trace and not for each span.
+// The words of all libraries are folded (case, '_', '-') and compared whole:
+// "all_gather_into_tensor" is a collective, "all_gathered_rows" is a user's function.
+//
+// A collective shows up twice in an imported trace, as the host's call and as the device's kernel.
+// The kernel is the one that waits, so where a trace has any, only kernels count; else the host's
+// calls do. A wait inside another of its sort adds nothing (`inside`), and the seconds are those of
+// the union, since streams overlap. Linear but for a sort of the waits.
+//
+// For the clocks of ranks the first kMaxMeetings ends are kept: collectives of one operation, in
+// order, that every rank left at one true time.
 #include "analyze/aggregate/waits.h"
 
 #include <algorithm>

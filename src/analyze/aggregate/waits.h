@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <genscope/aggregate.h>
+#include <genscope/analyze.h>
 #include <genscope/trace.h>
 
 namespace genscope::analysis {

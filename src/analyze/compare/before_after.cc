@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include <genscope/statistics.h>
+#include "analyze/statistics/statistics.h"
 
 namespace genscope::analysis {
 namespace {

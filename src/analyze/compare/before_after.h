@@ -2,7 +2,7 @@
 // of 0 is absent.
 #pragma once
 
-#include <genscope/compare.h>
+#include <genscope/analyze.h>
 
 #include "analyze/compare/run_facts.h"
 #include "analyze/compare/run_record.h"

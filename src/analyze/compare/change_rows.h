@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include <genscope/compare.h>
+#include <genscope/analyze.h>
 
 #include "analyze/compare/judge.h"
 #include "analyze/compare/run_record.h"
@@ -12,7 +12,8 @@
 namespace genscope::analysis {
 
 // So many rows of spans, those with the most time; the others are counted. A row of 50 spans
-// against 50 costs some 25 million additions (genscope/statistics.h), so this also bounds the time.
+// against 50 costs some 25 million additions (statistics/statistics.h), so this also bounds the
+// time.
 inline constexpr std::size_t kMostRows = 200;
 
 // Fills rows and rows_left_out, judged.

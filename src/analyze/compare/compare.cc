@@ -1,4 +1,4 @@
-#include <genscope/compare.h>
+#include <genscope/analyze.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include <genscope/compare.h>
+#include <genscope/analyze.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

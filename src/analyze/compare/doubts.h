@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include <genscope/compare.h>
+#include <genscope/analyze.h>
 
 #include "analyze/compare/run_facts.h"
 #include "analyze/compare/run_record.h"

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 #include <string>
+
+#include "analyze/verdict/verdict.h"
+#include "base/figures.h"
 
 namespace genscope::analysis {
 namespace {
@@ -91,15 +93,6 @@ std::optional<Attribution> attribution_of(const Records& before, const Records& 
   return result;
 }
 
-std::string time_text(double ns) {
-  constexpr std::array<std::pair<double, const char*>, 3> kUnits = {
-      {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}}};
-  for (const auto& [scale, unit] : kUnits) {
-    if (ns >= scale) return fmt::format("{:.3g} {}", ns / scale, unit);
-  }
-  return fmt::format("{:.3g} ns", ns);
-}
-
 std::string cpu_text(const Judgement& j) {
   if (!j.cpu_explains) return "";
   if (*j.cpu_explains <= 0) return "; CPU time explains none of it";
@@ -113,7 +106,8 @@ std::string one_each_text(const Comparison& c) {
   std::string differ = "They have no time that could be compared.";
   if (j.before && j.after && j.ratio) {
     const double percent = std::fabs(*j.ratio - 1) * 100;
-    const std::string both = fmt::format("({}, {})", time_text(*j.before), time_text(*j.after));
+    const std::string both =
+        fmt::format("({}, {})", base::duration(*j.before), base::duration(*j.after));
     const std::string what = c.total == kRequest ? "These runs' requests" : "These runs";
     differ = percent < 0.05
                  ? fmt::format("{} took the same time {}.", what, both)
@@ -148,7 +142,7 @@ std::string runs_text(const Comparison& c) {
       a == b ? fmt::format("{} runs of each", a) : fmt::format("{} runs against {}", a, b);
   const Judgement& j = c.judgement;
   if (j.before && j.after) {
-    text += fmt::format(", medians {} and {}", time_text(*j.before), time_text(*j.after));
+    text += fmt::format(", medians {} and {}", base::duration(*j.before), base::duration(*j.after));
   }
   return text;
 }

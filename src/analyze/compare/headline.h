@@ -1,7 +1,7 @@
 // The verdict of a whole comparison, where the difference comes from, and both in sentences.
 #pragma once
 
-#include <genscope/compare.h>
+#include <genscope/analyze.h>
 
 #include "analyze/compare/judge.h"
 #include "analyze/compare/run_record.h"

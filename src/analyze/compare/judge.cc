@@ -4,7 +4,8 @@
 #include <cmath>
 #include <utility>
 
-#include <genscope/statistics.h>
+#include "analyze/statistics/statistics.h"
+#include "analyze/verdict/verdict.h"
 
 namespace genscope {
 

@@ -1,11 +1,11 @@
-// The rows' way to the one engine of verdicts (genscope/verdict.h): one value for each run.
+// The rows' way to the one engine of verdicts (verdict/): one value for each run.
 #pragma once
 
 #include <optional>
 #include <string_view>
 #include <vector>
 
-#include <genscope/compare.h>
+#include <genscope/analyze.h>
 
 #include "analyze/compare/run_record.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <genscope/compare.h>
+#include <genscope/analyze.h>
 
 #include "analyze/compare/setting_place.h"
 

@@ -160,7 +160,7 @@ RunRecord record_of(const Run& run, const Analysis& analysis) {
       std::count_if(run.traces.begin(), run.traces.end(),
                     [](const Trace& trace) { return !trace.integrity.closed; }));
   record.unfinished = why_unfinished(run, record.samples, record.unclosed);
-  record.lost_spans = analysis.recorder.lost_spans;
+  record.dropped_spans = analysis.recorder.dropped_spans;
   record.steady_spread = spread_of(record.samples.steady);
   record.thin_energy = thin_energy(analysis.telemetry);
   record.generation_seconds = generation_seconds(record.samples, record.wall_ns);

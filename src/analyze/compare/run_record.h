@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include <genscope/compare.h>
+#include <genscope/analyze.h>
 
-#include "analyze/compare/parts.h"
 #include "analyze/compare/run_facts.h"
 #include "analyze/compare/samples.h"
+#include "analyze/compare/stage_parts.h"
 
 namespace genscope::analysis {
 
@@ -42,7 +42,7 @@ struct RunRecord {
 
   std::string unfinished;  // why it is no whole run; empty: it is one
   std::size_t traces = 0, unclosed = 0;
-  std::uint64_t lost_spans = 0;
+  std::uint64_t dropped_spans = 0;
   std::optional<double> steady_spread;  // of the middle half of the steady steps: longest over
                                         // shortest, less 1; with 8 of them
   std::vector<std::pair<std::string, double>>

@@ -1,3 +1,16 @@
+// What is kept of a run so that it can be compared with any number of others: for each row the
+// median and some logarithms of durations, at most kMostValues, whatever the number of spans.
+//
+// Durations of a row are put beside one another by a counting sort on the row (two passes, 8 bytes
+// a span) and sorted by radix, 11 bits at a time up to the highest bit that is set: linear, where
+// millions of durations are most of the time that a comparison takes. The logarithms that are kept
+// are quantiles at even distances, so their distribution is the whole sample's.
+//
+// How many are kept is what the sample is worth: neighbours in time are alike (a clock that drifts,
+// a cache that warms), and n samples with a correlation r of neighbours carry as much as n (1 - r)
+// / (1 + r) independent ones. More would make an interval narrower than it is. Worth has sums only,
+// shifted by the first value, so that the variance of logarithms of like durations keeps its
+// digits.
 #include "analyze/compare/samples.h"
 
 #include <fmt/format.h>
@@ -11,9 +24,9 @@
 #include <utility>
 
 #include "analyze/clocks.h"
-#include "analyze/compare/loop_length.h"
 #include "analyze/compare/series.h"
 #include "analyze/compare/shapes.h"
+#include "analyze/generation/roles.h"
 #include "analyze/generation/step_series.h"
 #include "analyze/percentile.h"
 #include "analyze/rows.h"
@@ -59,6 +72,35 @@ void measure(std::span<std::int64_t> values, std::vector<std::int64_t>& scratch,
   for (std::size_t i = 0; i < kept; ++i) {
     sample.logs.push_back(log_of(values[(2 * i + 1) * values.size() / (2 * kept)]));
   }
+}
+
+// Whether the loops of a process all have `length` steps, which the first loop of all sets.
+bool all_alike(const Trace& trace, std::optional<std::uint64_t>& length) {
+  std::vector<std::uint32_t> steps_in(trace.spans.size());
+  for (std::size_t i = 0; i < trace.spans.size(); ++i) {
+    if (trace.kind(i) != SpanKind::step) continue;
+    const std::uint32_t loop =
+        nearest_around(trace, i, [&](std::uint32_t s) { return !is_wrapper(trace.kind(s)); });
+    if (loop == kNone) return false;
+    ++steps_in[loop];
+  }
+  return std::all_of(steps_in.begin(), steps_in.end(), [&](std::uint32_t steps) {
+    if (steps == 0) return true;
+    if (!length) length = steps;
+    return steps == *length;
+  });
+}
+
+// Of every loop (steps in one stage, block or the like), if all have the same and every step is in
+// one. Linear, 4 bytes a span of a process that has steps.
+std::optional<std::uint64_t> steps_per_loop(const Run& run) {
+  std::optional<std::uint64_t> length;
+  for (const Trace& trace : run.traces) {
+    const bool any = std::any_of(trace.names.begin(), trace.names.end(),
+                                 [](const Name& name) { return name.kind == SpanKind::step; });
+    if (any && !all_alike(trace, length)) return std::nullopt;
+  }
+  return length;
 }
 
 class Gatherer {

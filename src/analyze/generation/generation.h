@@ -1,5 +1,5 @@
-// The subjects of genscope/generation.h but for steps (steps.h): one function and one source file
-// each. docs/analysis.md says which names and arguments they read.
+// The subjects of part 2 of genscope/analyze.h but for steps (steps.h): one function and one source
+// file each. docs/analysis.md says which names and arguments they read.
 #pragma once
 
 #include <cstdint>

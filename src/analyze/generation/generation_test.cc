@@ -259,6 +259,14 @@ TEST(Requests, MakeOneImageEachUnlessTheySay) {
   EXPECT_EQ(analyze(make_run(t.trace())).requests.images, 5u);
 }
 
+TEST(Requests, TextsAreNoImages) {
+  TraceBuilder t;
+  t.args(t.span("generate", SpanKind::request, 0, 100), {{"images", 0.0}});
+  EXPECT_FALSE(analyze(make_run(t.trace())).requests.images);
+  t.args(t.span("a", SpanKind::request, 0, 100), {{"images", 2}});
+  EXPECT_EQ(analyze(make_run(t.trace())).requests.images, 2u);
+}
+
 TEST(Requests, AllFailedHaveNoTime) {
   TraceBuilder t;
   t.span("a", SpanKind::request, 0, 100, {.flags = kSpanDetached | kSpanFailed});

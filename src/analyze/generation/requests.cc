@@ -51,6 +51,7 @@ void fail_last(Outcomes& sessions) {
   sessions.failed = 1;
 }
 
+// A request that does not say makes one; those that make text or sound say 0.
 std::optional<std::uint64_t> images_of(const std::vector<Good>& good, bool sessions) {
   double images = 0;
   bool any = false;
@@ -59,7 +60,8 @@ std::optional<std::uint64_t> images_of(const std::vector<Good>& good, bool sessi
     images += one.images.value_or(sessions ? 0 : 1);
   }
   constexpr double kMost = 1e18;
-  return any && images < kMost ? std::optional(static_cast<std::uint64_t>(images)) : std::nullopt;
+  return any && images > 0 && images < kMost ? std::optional(static_cast<std::uint64_t>(images))
+                                             : std::nullopt;
 }
 
 void add_target(double target_seconds, const std::vector<std::int64_t>& sorted_ns,

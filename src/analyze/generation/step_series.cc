@@ -1,10 +1,20 @@
+// The steps of all processes in one order of time, each with its loop and whether it warms up.
+//
+// Steps come track by track, each track in order, so sorting is merging a few runs (order_by_time).
+// A loop is the steps under one parent; loops of fewer than kShortestLoop steps say nothing by
+// themselves and are taken together, one series for a process.
+//
+// Warm-up is what a loop begins with, at most two steps, each longer than kWarmupRatio times the
+// median of the steps after the second. The median is of the rest and not of all, so that a loop of
+// four with two slow ones is seen; and a loop that is slow throughout has no warm-up. Failed steps
+// are in no figure. Linear but for the merges: n log(tracks).
 #include "analyze/generation/step_series.h"
 
 #include <algorithm>
 #include <map>
 #include <unordered_map>
 
-#include <genscope/generation.h>
+#include <genscope/analyze.h>
 
 #include "analyze/generation/keys.h"
 #include "analyze/generation/roles.h"

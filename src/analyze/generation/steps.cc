@@ -4,9 +4,8 @@
 #include <cmath>
 #include <span>
 
-#include <genscope/statistics.h>
-
 #include "analyze/percentile.h"
+#include "analyze/statistics/statistics.h"
 #include "analyze/time.h"
 
 namespace genscope::analysis {
@@ -34,7 +33,18 @@ void describe_all(const StepSeries& series, StepSummary& out) {
   for (const StepPoint& step : series.steps) sorted.push_back(step.duration_ns);
   out.p50_ns = percentile(sorted, 50);
   out.p95_ns = percentile(sorted, 95);
-  out.max_ns = *std::max_element(sorted.begin(), sorted.end());
+  const auto longer = [](const StepPoint& a, const StepPoint& b) {
+    return a.duration_ns < b.duration_ns;
+  };
+  const auto longest = std::max_element(series.steps.begin(), series.steps.end(), longer);
+  out.max_ns = longest->duration_ns;
+  out.max_index = static_cast<std::uint64_t>(longest - series.steps.begin());
+  const std::size_t cells = std::min(series.steps.size(), StepSummary::kShape);
+  out.shape_ns.assign(cells, 0);
+  for (std::size_t i = 0; i < series.steps.size(); ++i) {
+    std::int64_t& cell = out.shape_ns[i * cells / series.steps.size()];
+    cell = std::max(cell, series.steps[i].duration_ns);
+  }
   if (sorted.size() < 2) return;
   // Taking the first step out of the sorted durations moves those from its place on down by one.
   const std::size_t median = nearest_rank(sorted.size() - 1, 50);

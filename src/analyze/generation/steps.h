@@ -1,7 +1,7 @@
 // The steps of a run as one series: the first against the rest, warm-up, and the steady ones.
 #pragma once
 
-#include <genscope/generation.h>
+#include <genscope/analyze.h>
 #include <genscope/trace.h>
 
 #include "analyze/generation/step_series.h"

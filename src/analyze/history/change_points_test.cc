@@ -3,9 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include <genscope/change_points.h>
-#include <genscope/statistics.h>
-
+#include "analyze/history/change_points.h"
+#include "analyze/statistics/statistics.h"
 #include "testing/random.h"
 
 namespace genscope::stats {

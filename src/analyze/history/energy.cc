@@ -6,8 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include <genscope/change_points.h>
-
+#include "analyze/history/change_points.h"
 #include "analyze/inference/checks.h"
 #include "analyze/inference/draws.h"
 

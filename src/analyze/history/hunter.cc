@@ -6,9 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include <genscope/change_points.h>
-
 #include "analyze/distributions/distributions.h"
+#include "analyze/history/change_points.h"
 #include "analyze/inference/checks.h"
 
 namespace genscope::stats {

@@ -8,8 +8,7 @@
 #include <limits>
 #include <numeric>
 
-#include <genscope/change_points.h>
-
+#include "analyze/history/change_points.h"
 #include "analyze/inference/checks.h"
 #include "analyze/statistics/outliers.h"
 

@@ -4,12 +4,11 @@
 #include <cmath>
 #include <limits>
 
-#include <genscope/change_points.h>
-#include <genscope/statistics.h>
-
 #include "analyze/distributions/distributions.h"
+#include "analyze/history/change_points.h"
 #include "analyze/inference/checks.h"
 #include "analyze/statistics/normal.h"
+#include "analyze/statistics/statistics.h"
 
 namespace genscope::stats {
 namespace {

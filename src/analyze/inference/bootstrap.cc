@@ -5,12 +5,11 @@
 #include <cmath>
 #include <cstdint>
 
-#include <genscope/inference.h>
-#include <genscope/statistics.h>
-
 #include "analyze/inference/checks.h"
 #include "analyze/inference/draws.h"
+#include "analyze/inference/inference.h"
 #include "analyze/statistics/normal.h"
+#include "analyze/statistics/statistics.h"
 
 namespace genscope::stats {
 namespace {

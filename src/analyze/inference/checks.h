@@ -1,4 +1,4 @@
-// What the functions of genscope/inference.h ask of their arguments.
+// What the functions of inference.h ask of their arguments.
 #pragma once
 
 #include <algorithm>

@@ -1,11 +1,10 @@
 // Analysis of variance over processes, O(n log n) for the medians. Sums are around the grand mean.
 #include <cmath>
 
-#include <genscope/inference.h>
-#include <genscope/statistics.h>
-
 #include "analyze/distributions/distributions.h"
 #include "analyze/inference/checks.h"
+#include "analyze/inference/inference.h"
+#include "analyze/statistics/statistics.h"
 
 namespace genscope::stats {
 

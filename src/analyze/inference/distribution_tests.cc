@@ -11,9 +11,8 @@
 #include <numbers>
 #include <numeric>
 
-#include <genscope/inference.h>
-
 #include "analyze/inference/checks.h"
+#include "analyze/inference/inference.h"
 
 namespace genscope::stats {
 namespace {

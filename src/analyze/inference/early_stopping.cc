@@ -5,10 +5,9 @@
 #include <cmath>
 #include <cstdint>
 
-#include <genscope/inference.h>
-
 #include "analyze/distributions/distributions.h"
 #include "analyze/inference/checks.h"
+#include "analyze/inference/inference.h"
 
 namespace genscope::stats {
 

@@ -7,9 +7,8 @@
 #include <cmath>
 #include <functional>
 
-#include <genscope/inference.h>
-#include <genscope/statistics.h>
-
+#include "analyze/inference/inference.h"
+#include "analyze/statistics/statistics.h"
 #include "testing/random.h"
 
 namespace genscope::stats {

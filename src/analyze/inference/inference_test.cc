@@ -4,9 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include <genscope/inference.h>
-#include <genscope/statistics.h>
-
+#include "analyze/inference/inference.h"
+#include "analyze/statistics/statistics.h"
 #include "testing/random.h"
 
 namespace genscope::stats {

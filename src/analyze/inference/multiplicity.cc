@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numeric>
 
-#include <genscope/inference.h>
+#include "analyze/inference/inference.h"
 
 namespace genscope::stats {
 

@@ -6,13 +6,12 @@
 #include <cstdint>
 #include <numeric>
 
-#include <genscope/inference.h>
-#include <genscope/statistics.h>
-
 #include "analyze/distributions/distributions.h"
 #include "analyze/inference/checks.h"
+#include "analyze/inference/inference.h"
 #include "analyze/statistics/doubles.h"
 #include "analyze/statistics/normal.h"
+#include "analyze/statistics/statistics.h"
 
 namespace genscope::stats {
 namespace {

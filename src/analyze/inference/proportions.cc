@@ -3,10 +3,9 @@
 #include <cmath>
 #include <cstdint>
 
-#include <genscope/inference.h>
-
 #include "analyze/distributions/distributions.h"
 #include "analyze/inference/checks.h"
+#include "analyze/inference/inference.h"
 #include "analyze/statistics/normal.h"
 
 namespace genscope::stats {

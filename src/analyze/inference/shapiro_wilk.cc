@@ -5,9 +5,8 @@
 #include <cmath>
 #include <numbers>
 
-#include <genscope/inference.h>
-
 #include "analyze/inference/checks.h"
+#include "analyze/inference/inference.h"
 #include "analyze/statistics/normal.h"
 
 namespace genscope::stats {

@@ -3,13 +3,12 @@
 #include <cmath>
 #include <limits>
 
-#include <genscope/inference.h>
-#include <genscope/statistics.h>
-
 #include "analyze/distributions/distributions.h"
 #include "analyze/inference/checks.h"
+#include "analyze/inference/inference.h"
 #include "analyze/statistics/normal.h"
 #include "analyze/statistics/rank_sum.h"
+#include "analyze/statistics/statistics.h"
 
 namespace genscope::stats {
 namespace {

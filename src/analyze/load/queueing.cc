@@ -5,8 +5,7 @@
 #include <functional>
 #include <queue>
 
-#include <genscope/queueing.h>
-
+#include "analyze/load/queueing.h"
 #include "analyze/statistics/order.h"
 
 namespace genscope::stats {

@@ -3,8 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include <genscope/queueing.h>
-
+#include "analyze/load/queueing.h"
 #include "testing/random.h"
 
 namespace genscope::stats {

@@ -6,8 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include <genscope/quality.h>
-
+#include "analyze/quality/quality.h"
 #include "analyze/statistics/order.h"
 
 namespace genscope::stats {

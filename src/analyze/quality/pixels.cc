@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include <genscope/inference.h>
-#include <genscope/quality.h>
+#include "analyze/inference/inference.h"
+#include "analyze/quality/quality.h"
 
 namespace genscope::stats {
 namespace {

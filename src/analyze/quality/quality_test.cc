@@ -1,4 +1,4 @@
-#include <genscope/quality.h>
+#include "analyze/quality/quality.h"
 
 #include <gtest/gtest.h>
 

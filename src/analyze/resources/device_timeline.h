@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <genscope/resources.h>
+#include <genscope/analyze.h>
 
 #include "analyze/resources/device_tracks.h"
 #include "analyze/resources/stretches.h"

@@ -1,3 +1,16 @@
+// One sweep over each device's kernels in the order of their begins answers four questions at once:
+// what ran (TimelineSweep), why it waited, for which stage, and what the host did in the steps.
+//
+// A kernel belongs to the stage in which the host launched it, not to the one that happened to be
+// open when it ran: the host is ahead by whole stages. The launch is the kernel's parent where the
+// import found it; without one the innermost stage at the kernel's begin has to do, which
+// InnermostAt gives in amortised constant time because begins ascend.
+//
+// A gap before a kernel is the host's if the launch came after the gap began; if the kernel had
+// been launched by then, a short gap (DeviceTimeline::kKernelWaitNs) is the time between two
+// kernels. Waits of the host in steps are counted by name, once per name and not per span; those of
+// logging by whether a span that logs is open on the same thread. Linear in the spans; memory is a
+// sum for each pair of stage and kernel name.
 #include "analyze/resources/device_work.h"
 
 #include <fmt/format.h>

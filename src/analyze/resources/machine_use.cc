@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <set>
 
-#include <genscope/statistics.h>
-
 #include "analyze/resources/points_of.h"
 #include "analyze/series.h"
+#include "analyze/statistics/statistics.h"
 #include "analyze/time.h"
 
 namespace genscope::analysis {
@@ -160,6 +159,51 @@ GpuUse gpu_use(const Run& run, const Clocks& clocks, const StepSeries& steps,
   return use;
 }
 
+namespace {
+
+std::optional<double> lesser(std::optional<double> a, std::optional<double> b) {
+  return a && b ? std::min(*a, *b) : a ? a : b;
+}
+
+// Growth of a counter a second, over the time that its readings cover.
+std::optional<double> per_second(const EntityRow& entity, std::string_view metric,
+                                 std::uint64_t least = kMinSamples) {
+  const SeriesRow* const row = entity.find(metric);
+  if (row == nullptr || row->count < least || row->covered_seconds <= 0) return {};
+  return row->growth / row->covered_seconds;
+}
+
+// CPUs, and who used them.
+void add_cpus(const Telemetry& telemetry, HostUse& use) {
+  const EntityRow* const machine = telemetry.first(EntityKind::machine);
+  const EntityRow* const group = telemetry.first(EntityKind::cgroup);
+  const EntityRow* const tree = telemetry.first(EntityKind::process_tree);
+  constexpr std::uint64_t kTwo = 2;
+  if (tree != nullptr) {
+    if (const auto rate = per_second(*tree, "cpu_ns", kTwo)) use.own_cores = *rate / 1e9;
+  }
+  std::optional<double> all, limit;
+  if (machine != nullptr) {
+    all = machine->value("cpu_count", &SeriesRow::max);
+    const SeriesRow* const busy = machine->find("cpu_busy_ratio");
+    if (all && use.own_cores && busy != nullptr && busy->count >= kMinSamples) {
+      use.other_cores = std::max(0.0, busy->mean * *all - *use.own_cores);
+    }
+    const SeriesRow* const steal = machine->find("cpu_steal_ratio");
+    if (steal != nullptr && steal->count >= kMinSamples) use.steal_share = steal->mean;
+  }
+  if (group != nullptr) {
+    limit = group->value("cpu_limit_cores", &SeriesRow::min);
+    // The kernel adds up over CPUs, so it may be more than the time.
+    if (const auto held = per_second(*group, "cpu_throttled_ns", kTwo)) {
+      use.throttled_share = std::min(1.0, *held / 1e9);
+    }
+  }
+  use.cpus = lesser(all, limit);
+}
+
+}  // namespace
+
 HostUse host_use(const Run& run, const Clocks& clocks, const StepSeries& steps,
                  const Telemetry& telemetry) {
   HostUse use;
@@ -168,6 +212,7 @@ HostUse host_use(const Run& run, const Clocks& clocks, const StepSeries& steps,
     const auto used = machine->value("memory_used_bytes", &SeriesRow::max);
     if (total && used && *total > 0) use.memory_peak_share = *used / *total;
   }
+  add_cpus(telemetry, use);
   const EntityRow* const tree = telemetry.first(EntityKind::process_tree);
   if (tree == nullptr) {
     use.main_thread_reason = "no probe watched the process: use `genscope run`";
@@ -187,13 +232,13 @@ HostUse host_use(const Run& run, const Clocks& clocks, const StepSeries& steps,
     const double busy = (*(last - 1) - *first) / 1e9;
     if (length > 0) use.main_thread_busy_ratio = std::min(busy / length, 1.0);  // it is in ticks
   }
-  const auto rate = [&](std::string_view metric) -> std::optional<double> {
-    const SeriesRow* const row = tree->find(metric);
-    if (row == nullptr || row->count < kMinSamples || row->covered_seconds <= 0) return {};
-    return row->growth / row->covered_seconds;
-  };
-  use.major_faults_per_second = rate("major_faults");
-  use.read_bytes_per_second = rate("io_read_bytes");
+  use.major_faults_per_second = per_second(*tree, "major_faults");
+  use.read_bytes_per_second = per_second(*tree, "io_read_bytes");
+  use.threads_seen = tree->value("threads", &SeriesRow::max);
+  use.rss_peak_bytes = tree->value("rss_bytes", &SeriesRow::max);
+  use.swap_peak_bytes = tree->value("swap_bytes", &SeriesRow::max);
+  use.read_bytes = tree->value("io_read_bytes", &SeriesRow::max);
+  use.write_bytes = tree->value("io_write_bytes", &SeriesRow::max);
   return use;
 }
 
@@ -201,8 +246,8 @@ AllocatorUse allocator_use(const Run& run, const Clocks& clocks, const Telemetry
   AllocatorUse use;
   Points allocated;
   if (!telemetry.allocators.empty()) {
-    const std::string id = std::string(kAllocatorPrefix) + telemetry.allocators[0].device;
-    allocated = points_of(run, clocks, id, "allocator_allocated_bytes");
+    const std::string& device = telemetry.allocators[0].device;
+    allocated = points_of(run, clocks, device, "allocator_allocated_bytes");
   }
   if (allocated.value.empty()) {
     use.step_reason = use.request_reason = "the program fed in no figures of its allocator";

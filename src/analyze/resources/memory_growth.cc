@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include <genscope/statistics.h>
+#include "analyze/statistics/statistics.h"
 
 namespace genscope::analysis {
 namespace {
@@ -46,6 +46,13 @@ std::optional<stats::Trend> slope_of(const Points& points, Places places) {
     y.push_back(median(part));
   }
   return stats::trend(x, y);
+}
+
+// Memory that fills and then stays is no leak: the last half grows, too.
+bool still_grows(const Points& points, Places places) {
+  places.first += places.size() / 2;
+  const auto line = places.size() < kMinSamples ? std::nullopt : slope_of(points, places);
+  return line && line->low > 0;
 }
 
 // What changed from one reading to the next, in the middle between them.
@@ -96,7 +103,8 @@ MemoryGrowth growth_of(std::string what, const Points& points, std::uint32_t hos
       seconds(subtract(points.at_ns[places.last - 1], points.at_ns[places.first]));
   if (line->intercept > 0) growth.growth_ratio = line->slope * length / line->intercept;
   growth.leak = line->low > 0 && growth.growth_ratio.value_or(0) > kLeakGrowth &&
-                growth.samples >= kLeakSamples;
+                growth.samples >= kLeakSamples && length >= kLeakSeconds &&
+                still_grows(points, places);
   if (line->low > 0) growth.stage = stage_of(changes(points, places), host, rows);
   return growth;
 }

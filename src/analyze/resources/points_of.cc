@@ -1,29 +1,44 @@
 #include "analyze/resources/points_of.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <string>
 
 namespace genscope::analysis {
+namespace {
+
+void append_points(const Trace& trace, const SampleSeries& series, std::int64_t offset_ns,
+                   Points& points) {
+  points.at_ns.reserve(points.at_ns.size() + series.rows.size());
+  points.value.reserve(points.value.size() + series.rows.size());
+  for (const std::uint32_t i : series.rows) {
+    points.at_ns.push_back(add(trace.counters.at_ns[i], offset_ns));
+    points.value.push_back(trace.counters.value[i]);
+  }
+}
+
+}  // namespace
+
+Points points_in(const Trace& trace, const SampleSeries& series, std::int64_t offset_ns) {
+  Points points;
+  append_points(trace, series, offset_ns, points);
+  return points;
+}
 
 Points points_of(const Run& run, const Clocks& clocks, std::string_view entity,
                  std::string_view metric) {
   Points points;
-  const std::string wanted = std::string(entity) + "/" + std::string(metric);
   for (std::size_t t = 0; t < run.traces.size(); ++t) {
-    const Trace& trace = run.traces[t];
-    const auto name = std::find_if(trace.names.begin(), trace.names.end(), [&](const Name& one) {
-      return one.kind == SpanKind::none && one.text == wanted;
-    });
-    if (name == trace.names.end()) continue;
-    const auto id = static_cast<std::uint32_t>(name - trace.names.begin());
-    for (std::size_t i = 0; i < trace.counters.size(); ++i) {
-      if (trace.counters.name[i] != id || !std::isfinite(trace.counters.value[i])) continue;
-      points.at_ns.push_back(add(trace.counters.at_ns[i], clocks.offset_ns[t]));
-      points.value.push_back(trace.counters.value[i]);
+    const Samples& samples = run.traces[t].samples;
+    for (const SampleSeries& series : samples.series) {
+      const Entity& of = samples.entities[series.entity];
+      const bool wanted =
+          of.id == entity || (of.kind == EntityKind::allocator && of.name == entity);
+      if (!wanted || series.metric->id != metric) continue;
+      append_points(run.traces[t], series, clocks.offset_ns[t], points);
     }
   }
+  // Each trace has them in the order of time, two of them may overlap.
   if (std::is_sorted(points.at_ns.begin(), points.at_ns.end())) return points;
   std::vector<std::size_t> order(points.at_ns.size());
   std::iota(order.begin(), order.end(), 0);

@@ -11,7 +11,10 @@
 
 namespace genscope::analysis {
 
-// Of one entity of whichever process sampled it. Linear in the counters of those that did.
+Points points_in(const Trace& trace, const SampleSeries& series, std::int64_t offset_ns);
+
+// Of one entity (by its id; an allocator by its device) of whichever process sampled it. Linear in
+// those readings.
 Points points_of(const Run& run, const Clocks& clocks, std::string_view entity,
                  std::string_view metric);
 

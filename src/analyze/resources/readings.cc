@@ -1,18 +1,16 @@
 #include "analyze/resources/readings.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
-#include <numeric>
 #include <set>
 #include <string_view>
 
+#include "analyze/resources/points_of.h"
 #include "analyze/time.h"
 
 namespace genscope::analysis {
 namespace {
 
-constexpr double kRateGapFactor = 10;
 constexpr std::string_view kTree = "tree";  // id of every watched tree
 
 constexpr std::array<std::string_view, kReads> kReadMetrics = {"cpu_ns",
@@ -26,21 +24,6 @@ constexpr std::array<std::string_view, kReads> kReadMetrics = {"cpu_ns",
                                                                "throttle_thermal_ns",
                                                                "throttle_other_ns"};
 
-// Samplers write in the order of time; a trace that was put together by others may not.
-void sort_by_time(Points& points) {
-  if (std::is_sorted(points.at_ns.begin(), points.at_ns.end())) return;
-  std::vector<std::size_t> order(points.at_ns.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return points.at_ns[a] < points.at_ns[b]; });
-  Points sorted;
-  for (const std::size_t i : order) {
-    sorted.at_ns.push_back(points.at_ns[i]);
-    sorted.value.push_back(points.value[i]);
-  }
-  points = std::move(sorted);
-}
-
 std::vector<std::uint32_t> hosts_of(const Run& run) {
   std::vector<std::uint32_t> host_of(run.traces.size());
   std::map<std::string_view, std::uint32_t> known;
@@ -53,34 +36,17 @@ std::vector<std::uint32_t> hosts_of(const Run& run) {
   return host_of;
 }
 
-// For each name of a trace where its readings go; null for all else.
-std::vector<Points*> places(const Trace& trace, std::vector<EntityReadings*>& entities) {
-  std::vector<Points*> place(trace.names.size(), nullptr);
-  for (std::size_t n = 0; n < trace.names.size(); ++n) {
-    const std::string_view text = trace.names[n].text;
-    const std::size_t slash = text.rfind('/');
-    if (slash == std::string_view::npos || trace.names[n].kind != SpanKind::none) continue;
-    const auto metric = std::find(kReadMetrics.begin(), kReadMetrics.end(), text.substr(slash + 1));
+void gather(const Trace& trace, std::int64_t offset_ns,
+            const std::vector<EntityReadings*>& entities) {
+  for (const SampleSeries& series : trace.samples.series) {
+    const auto metric = std::find(kReadMetrics.begin(), kReadMetrics.end(), series.metric->id);
     if (metric == kReadMetrics.end()) continue;
+    const std::string& id = trace.samples.entities[series.entity].id;
     for (EntityReadings* const entity : entities) {
-      if (entity->entity->entity.id != text.substr(0, slash)) continue;
-      place[n] = &entity->points[static_cast<std::size_t>(metric - kReadMetrics.begin())];
+      if (entity->entity->entity.id != id) continue;
+      entity->points[static_cast<std::size_t>(metric - kReadMetrics.begin())] =
+          points_in(trace, series, offset_ns);
     }
-  }
-  return place;
-}
-
-void gather(const Trace& trace, std::int64_t offset_ns, std::vector<EntityReadings*> entities) {
-  if (entities.empty()) return;
-  const std::vector<Points*> place = places(trace, entities);
-  for (std::size_t i = 0; i < trace.counters.size(); ++i) {
-    Points* const points = place[trace.counters.name[i]];
-    if (points == nullptr || !std::isfinite(trace.counters.value[i])) continue;
-    points->at_ns.push_back(add(trace.counters.at_ns[i], offset_ns));
-    points->value.push_back(trace.counters.value[i]);
-  }
-  for (EntityReadings* const entity : entities) {
-    for (Points& points : entity->points) sort_by_time(points);
   }
 }
 
@@ -177,11 +143,11 @@ void combine_hosts(Readings& readings) {
       if (readings.gpus[g].host == h) gpus.push_back(&readings.gpus[g]);
     }
     HostSeries& host = readings.hosts[h];
-    std::vector<Points> rates;
-    for (const EntityReadings* tree : trees) rates.push_back(rate_of(tree->of(Read::cpu_ns)));
-    std::vector<const Points*> rate_series;
-    for (const Points& rate : rates) rate_series.push_back(&rate);
-    host.cpu_cores = combine(rate_series, Combine::sum);
+    std::vector<CpuRates> rates;
+    for (const EntityReadings* tree : trees) {
+      rates.push_back(cpu_rates(tree->of(Read::cpu_ns), host.cpus));
+    }
+    host.cpu = sum_of(rates, host.cpus);
     host.rss_bytes = together(
         trees, [](const auto& e) -> const Points& { return e.of(Read::rss_bytes); }, Combine::sum);
     host.gpu_busy = together(
@@ -245,19 +211,6 @@ Points combine(std::span<const Points* const> series, Combine how) {
   }
 }
 
-Points rate_of(const Points& counter) {
-  Points rates;
-  const double longest = static_cast<double>(usual_distance(counter.at_ns)) * kRateGapFactor;
-  for (std::size_t i = 1; i < counter.at_ns.size(); ++i) {
-    const std::int64_t distance = subtract(counter.at_ns[i], counter.at_ns[i - 1]);
-    const double growth = counter.value[i] - counter.value[i - 1];
-    if (distance <= 0 || growth < 0 || static_cast<double>(distance) > longest) continue;
-    rates.at_ns.push_back(counter.at_ns[i - 1] + distance / 2);
-    rates.value.push_back(growth / static_cast<double>(distance));
-  }
-  return rates;
-}
-
 Readings gather_readings(const Run& run, const Clocks& clocks, const Telemetry& telemetry,
                          const TelemetryResult& sampled) {
   Readings readings;
@@ -273,6 +226,9 @@ Readings gather_readings(const Run& run, const Clocks& clocks, const Telemetry& 
     const std::uint32_t host = readings.host_of_trace[row.trace];
     if (row.entity.kind == gpu) readings.gpus.push_back({&row, host, {}});
     if (row.entity.kind == EntityKind::process_tree) readings.trees.push_back({&row, host, {}});
+    if (row.entity.kind == EntityKind::machine) {
+      readings.hosts[host].cpus = row.value("cpu_count", &SeriesRow::max);
+    }
   }
   for (std::uint32_t t = 0; t < run.traces.size(); ++t) {
     std::vector<EntityReadings*> here;
@@ -281,7 +237,7 @@ Readings gather_readings(const Run& run, const Clocks& clocks, const Telemetry& 
         if (one.entity->trace == t) here.push_back(&one);
       }
     }
-    gather(run.traces[t], clocks.offset_ns[t], std::move(here));
+    gather(run.traces[t], clocks.offset_ns[t], here);
   }
   keep_one_each(readings.gpus);
   drop_inner_trees(readings.trees, telemetry);

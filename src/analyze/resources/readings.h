@@ -14,6 +14,7 @@
 
 #include "analyze/clocks.h"
 #include "analyze/energy.h"
+#include "analyze/resources/cpu_rates.h"
 #include "analyze/telemetry.h"
 
 namespace genscope::analysis {
@@ -45,7 +46,9 @@ struct EntityReadings {
 
 // One series per figure of a host: of its trees together, of the GPUs that the run used together.
 struct HostSeries {
-  Points cpu_cores, rss_bytes, gpu_busy, gpu_memory, gpu_power;
+  Points rss_bytes, gpu_busy, gpu_memory, gpu_power;
+  CpuRates cpu;                              // at most `cpus`
+  std::optional<double> cpus;                // that the machine has
   std::vector<const EnergyCurve*> energies;  // of its devices
 };
 
@@ -69,9 +72,5 @@ enum class Combine : std::uint8_t { sum, mean };
 // sum, or the mean, of those that have a value no older than 2.5 times that distance. So a device
 // that is lost stops to count soon after.
 Points combine(std::span<const Points* const> series, Combine how);
-// Growth of a counter per nanosecond, in the middle between two readings. Steps down give none. A
-// longer distance (probes slow down to keep to their budget) still tells a mean; beyond ten times
-// the usual it would say little of the stage in its middle, and gives none.
-Points rate_of(const Points& counter);
 
 }  // namespace genscope::analysis

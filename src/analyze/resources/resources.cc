@@ -9,6 +9,7 @@
 #include "analyze/resources/stage_use.h"
 #include "analyze/resources/stretches.h"
 #include "analyze/resources/throttling.h"
+#include "analyze/resources/time_split.h"
 #include "analyze/resources/utilisation.h"
 
 namespace genscope::analysis {
@@ -38,6 +39,7 @@ Resources summarize_resources(const Run& run, const RowTable& rows, const Clocks
     busy_ns += static_cast<double>(device.busy_ns);
   }
   resources.span_clock = find_span_clock(run, analysis, busy_ns);
+  resources.time = time_split(run, clocks, analysis.telemetry);
   resources.gpu = gpu_use(run, clocks, steps, analysis, resources);
   resources.host = host_use(run, clocks, steps, analysis.telemetry);
   resources.allocator = allocator_use(run, clocks, analysis.telemetry);

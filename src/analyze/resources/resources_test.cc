@@ -79,13 +79,6 @@ TEST(Readings, OfSeveralDevicesAreOneSeriesWhereverTheTickFell) {
   EXPECT_EQ(analysis::combine(both, analysis::Combine::mean).value[7], 1);
 }
 
-TEST(Readings, RatesSkipResetsAndGaps) {
-  const analysis::Points rates =
-      analysis::rate_of({{0, 100, 200, 300, 400, 5000, 5100}, {0, 50, 150, 20, 120, 900, 1000}});
-  EXPECT_EQ(rates.value, (std::vector<double>{0.5, 1, 1, 1}));
-  EXPECT_EQ(rates.at_ns.front(), 50);
-}
-
 // --- stages
 
 TEST(StageUse, NeedsThreeReadings) {
@@ -126,6 +119,23 @@ TEST(StageUse, CoresAreTheGrowthOfTheCounterAndAResetGivesNone) {
   EXPECT_EQ(use.cpu_cores.samples, 8u);  // of 9 differences one is a reset
   EXPECT_NEAR(*use.cpu_cores.mean, 2, 1e-9);
   EXPECT_NEAR(*use.cpu_cores.max, 2, 1e-9);
+}
+
+TEST(StageUse, CoresAreWeightedByTimeAndNeverMoreThanTheMachineHas) {
+  // A step runs one child after another; their time is added once a second, 0.1 ms after a reading.
+  TraceBuilder t;
+  t.span("denoise", SpanKind::stage, 0, 10 * kSecond);
+  add_entity(t, EntityKind::machine, "machine");
+  add_readings(t, "machine/cpu_count", 0, kSecond, kSecond, [](double) { return 2; });
+  add_entity(t, EntityKind::process_tree, "tree");
+  for (int i = 0; i <= 100; ++i) {
+    const double told = i / 10 * 1e9 - (i % 10 == 0 && i > 0 ? 1e9 : 0);
+    t.counter("tree/cpu_ns", i * kSecond / 10, told);
+    if (i % 10 == 0) t.counter("tree/cpu_ns", i * kSecond / 10 + 100'000, i / 10 * 1e9);
+  }
+  const StageUse use = use_of(resources_of(t), "denoise");
+  EXPECT_NEAR(*use.cpu_cores.mean, 1, 0.11);
+  EXPECT_LE(*use.cpu_cores.max, 2);
 }
 
 TEST(StageUse, SpansThatRunAtOnceCountOnce) {

@@ -1,3 +1,12 @@
+// Readings against stages without a table of either: the stretches in which a row's spans ran are
+// sorted and disjoint, readings are sorted, and visit_within() gallops through both. A row costs
+// what it has of stretches and of readings within them, so many short stages beside a long series,
+// or the reverse, stay cheap.
+//
+// A reading is an instant: it counts for every row that was open then, so rows that overlap share
+// it, and shares of rows do not add up. Energy is a curve over time, so it is integrated over the
+// stretches, and only where a row is at least three of the slowest readings long: a row of one
+// reading would be given its neighbours' energy.
 #include "analyze/resources/stage_use.h"
 
 #include <fmt/format.h>
@@ -14,23 +23,24 @@ constexpr std::int64_t kMinPeriods = 3;
 
 class UseTally {
  public:
-  void add(double value) noexcept {
+  void add(double value, double weight = 1) noexcept {
     max_ = count_ == 0 ? value : std::max(max_, value);
-    sum_ += value;
+    sum_ += value * weight;
+    weight_ += weight;
     ++count_;
   }
   UseFigure figure() const noexcept {
     UseFigure figure;
     figure.samples = count_;
     if (count_ < kMinSamples) return figure;
-    figure.mean = sum_ / static_cast<double>(count_);
+    figure.mean = sum_ / weight_;
     figure.max = max_;
     return figure;
   }
 
  private:
   std::uint64_t count_ = 0;
-  double sum_ = 0, max_ = 0;
+  double sum_ = 0, weight_ = 0, max_ = 0;
 };
 
 UseFigure figure_of(const MeteredRow& row, const Readings& readings, Points HostSeries::*series) {
@@ -38,6 +48,18 @@ UseFigure figure_of(const MeteredRow& row, const Readings& readings, Points Host
   for (std::size_t h = 0; h < readings.hosts.size(); ++h) {
     const Points& points = readings.hosts[h].*series;
     visit_within(row.of_host[h], points.at_ns, [&](std::size_t i) { tally.add(points.value[i]); });
+  }
+  return tally.figure();
+}
+
+// What the counters grew by in the stretches whose middle lies in the row, over their length.
+UseFigure cores_of(const MeteredRow& row, const Readings& readings) {
+  UseTally tally;
+  for (std::size_t h = 0; h < readings.hosts.size(); ++h) {
+    const CpuRates& cpu = readings.hosts[h].cpu;
+    visit_within(row.of_host[h], cpu.middle.at_ns, [&](std::size_t i) {
+      tally.add(cpu.middle.value[i], static_cast<double>(cpu.length_ns[i]));
+    });
   }
   return tally.figure();
 }
@@ -86,7 +108,7 @@ StageUse use_of(const MeteredRow& row, const Readings& readings, std::int64_t pe
   use.name = row.name;
   use.kind = row.kind;
   use.folded = row.folded;
-  use.cpu_cores = figure_of(row, readings, &HostSeries::cpu_cores);
+  use.cpu_cores = cores_of(row, readings);
   use.rss_bytes = figure_of(row, readings, &HostSeries::rss_bytes);
   use.gpu_busy_ratio = figure_of(row, readings, &HostSeries::gpu_busy);
   use.gpu_memory_bytes = figure_of(row, readings, &HostSeries::gpu_memory);

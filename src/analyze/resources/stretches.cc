@@ -7,20 +7,6 @@ namespace {
 
 constexpr std::uint32_t kNotMetered = 0xFFFFFFFF;
 
-bool is_metered(SpanKind kind) noexcept {
-  switch (kind) {
-    case SpanKind::load:
-    case SpanKind::stage:
-    case SpanKind::block:
-    case SpanKind::request:
-    case SpanKind::batch:
-    case SpanKind::epoch:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 std::int64_t MeteredRow::total_ns() const noexcept {
@@ -67,7 +53,7 @@ MeteredRows find_metered_rows(const Run& run, const RowTable& rows, const Clocks
   std::vector<std::uint32_t> place(rows.size(), kNotMetered);
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const bool step = row < rows.step_rows();
-    if (!step && !is_metered(rows.key(row).kind)) continue;
+    if (!step && !holds_stages(rows.key(row).kind)) continue;
     place[row] = step && row > 0 ? place[0] : static_cast<std::uint32_t>(metered.rows.size());
     if (step && row > 0) continue;
     metered.rows.push_back({rows.key(row).name, rows.key(row).kind, {}, rows.key(row).folded});

@@ -7,28 +7,20 @@
 namespace genscope::analysis {
 namespace {
 
-struct Cause {
-  const char* name;
-  std::uint64_t bits;
-};
-constexpr std::array<Cause, 6> kCauses = {{
-    {"thermal", trace::kThrottleThermalSoftware | trace::kThrottleThermalHardware},
-    {"power cap", trace::kThrottlePowerCap},
-    {"hardware slowdown", trace::kThrottleHardwareSlowdown},
-    {"power brake", trace::kThrottlePowerBrake},
-    {"current limit", trace::kThrottleCurrent},
-    {"other", trace::kThrottleOther},
-}};
+using trace::kThrottleReasons;
+constexpr std::size_t kReasons = std::size(kThrottleReasons);
 
 struct Hits {
   std::uint64_t samples = 0;
-  std::array<std::uint64_t, kCauses.size()> of = {};
+  std::array<std::uint64_t, kReasons> of = {};
   void add(double value) noexcept {
     constexpr double kExact = 9007199254740992.0;  // 2^53
     if (!(value >= 0) || value > kExact) return;
     ++samples;
     const auto bits = static_cast<std::uint64_t>(value);
-    for (std::size_t c = 0; c < kCauses.size(); ++c) of[c] += (bits & kCauses[c].bits) != 0 ? 1 : 0;
+    for (std::size_t c = 0; c < kReasons; ++c) {
+      of[c] += (bits & kThrottleReasons[c].bits) != 0 ? 1 : 0;
+    }
   }
 };
 
@@ -74,8 +66,8 @@ std::vector<ThrottleShare> throttle_shares(const Readings& readings, const Meter
       add_counted(gpu, Read::throttle_other_ns, "hardware slowdown", rows);
       continue;
     }
-    for (std::size_t c = 0; c < kCauses.size(); ++c) {
-      rows.push_back({gpu.entity->entity.id, kCauses[c].name,
+    for (std::size_t c = 0; c < kReasons; ++c) {
+      rows.push_back({gpu.entity->entity.id, std::string(kThrottleReasons[c].name),
                       static_cast<double>(hits.of[c]) / static_cast<double>(hits.samples),
                       hits.samples});
     }

@@ -139,6 +139,7 @@ Workload workload_of(const Settings& settings) {
     return static_cast<std::uint64_t>(number(settings, keys).value_or(0));
   };
   Workload w;
+  w.round = true;  // as the pipelines do
   w.width = whole({"width", "set.width"});
   w.height = whole({"height", "set.height"});
   w.frames = whole({"frames", "set.frames", "num_frames"});

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "analyze/statistics/order.h"
-#include "genscope/statistics.h"
+#include "analyze/statistics/statistics.h"
 
 namespace genscope::stats {
 namespace {

@@ -3,8 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include <genscope/statistics.h>
-
+#include "analyze/statistics/statistics.h"
 #include "testing/random.h"
 #include "testing/units.h"
 

@@ -11,7 +11,7 @@
 #include <new>
 
 #include "analyze/statistics/order.h"
-#include "genscope/statistics.h"
+#include "analyze/statistics/statistics.h"
 
 namespace genscope::stats {
 namespace {

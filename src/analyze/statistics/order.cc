@@ -22,6 +22,7 @@ std::uint64_t nearest_place(double p, std::uint64_t n) noexcept {
 }
 
 double at_position(std::span<const double> sorted, double position) noexcept {
+  if (std::isnan(position)) return position;
   const double last = static_cast<double>(sorted.size() - 1);
   const double at = std::clamp(position, 0.0, last);
   const auto below = static_cast<std::size_t>(at);

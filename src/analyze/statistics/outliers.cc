@@ -1,3 +1,15 @@
+// Two ideas of "far away", for two questions.
+//
+// Of a bag of samples: the modified z-score. Median and MAD do not move for outliers as mean and
+// deviation do, up to half of the samples. Where more than half are equal the MAD is 0 and would
+// make an outlier of everything else: then the mean absolute deviation of the others takes its
+// place, less the sample's own part, so that one departure alone is infinitely far, and the steps
+// of a coarse clock are not.
+//
+// Of a series in time: Hampel's filter. A level may drift, so each sample is held against the
+// median of its own window, kept sorted while it slides: O(n w) for a window of w, which is small.
+// Sigma is one for the whole series, from the differences of neighbours: a step of the level is one
+// large difference among n and does not widen it, as it would widen the deviation of the samples.
 #include "analyze/statistics/outliers.h"
 
 #include <algorithm>
@@ -7,7 +19,7 @@
 #include <numeric>
 
 #include "analyze/statistics/order.h"
-#include "genscope/statistics.h"
+#include "analyze/statistics/statistics.h"
 
 namespace genscope::stats {
 namespace {

@@ -1,3 +1,14 @@
+// U comes from one merge of the two sorted samples: at each group of equal values the side's
+// members beat all of the other side that went before, and tie with those in the group. O(m + n).
+//
+// Its exact distribution under "no difference" is that of the rank sum of m items drawn from all:
+// the number of subsets of each size with each sum, counted by the dynamic programme of SubsetSums.
+// With ties the items are the doubled midranks, whole numbers, so the distribution given the ties
+// is exact too. The cost is items * size * sum, which kExactPairs bounds at some 25 million
+// additions.
+//
+// Counts are kept as doubles and divided at the end: only positive terms are added, so no digits
+// cancel, and counts beyond 2^53 lose nothing that a probability would show.
 #include "analyze/statistics/rank_sum.h"
 
 #include <algorithm>
@@ -6,7 +17,7 @@
 #include <numeric>
 
 #include "analyze/statistics/normal.h"
-#include "genscope/statistics.h"
+#include "analyze/statistics/statistics.h"
 
 namespace genscope::stats {
 namespace {

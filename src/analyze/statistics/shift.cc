@@ -4,7 +4,7 @@
 #include "analyze/statistics/differences.h"
 #include "analyze/statistics/order.h"
 #include "analyze/statistics/rank_sum.h"
-#include "genscope/statistics.h"
+#include "analyze/statistics/statistics.h"
 
 namespace genscope::stats {
 namespace {

@@ -3,11 +3,10 @@
 #include <cmath>
 #include <limits>
 
-#include <genscope/statistics.h>
-
 #include "analyze/statistics/differences.h"
 #include "analyze/statistics/normal.h"
 #include "analyze/statistics/rank_sum.h"
+#include "analyze/statistics/statistics.h"
 #include "testing/random.h"
 #include "testing/units.h"
 

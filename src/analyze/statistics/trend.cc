@@ -1,3 +1,12 @@
+// Theil-Sen's slope and Mann-Kendall's test ask the same of all pairs: does y rise with x?
+//
+// Discordant pairs are inversions of y once the points are sorted by x, so merge sort counts them
+// in O(n log n) (Knight), with the ties taken off. Slopes at the places that the median and Sen's
+// interval need come from Slopes, which never lists all pairs of a long series (slopes.cc).
+//
+// S is approximately normal under "no trend" with a variance corrected for ties; Sen's interval
+// uses the same S to say how many slopes from the middle its ends are. So interval and p-value
+// nearly agree: they differ by the continuity correction and by how ties in both x and y count.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,8 +18,7 @@
 #include "analyze/statistics/normal.h"
 #include "analyze/statistics/order.h"
 #include "analyze/statistics/slopes.h"
-#include "genscope/inference.h"
-#include "genscope/statistics.h"
+#include "analyze/statistics/statistics.h"
 
 namespace genscope::stats {
 namespace {

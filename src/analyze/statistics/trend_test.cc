@@ -4,9 +4,8 @@
 #include <limits>
 #include <numeric>
 
-#include <genscope/statistics.h>
-
 #include "analyze/statistics/slopes.h"
+#include "analyze/statistics/statistics.h"
 #include "testing/random.h"
 #include "testing/units.h"
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <genscope/compare.h>
+#include <genscope/analyze.h>
 
 #include "analyze/compare/judge.h"
 #include "analyze/testing/trace_builder.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include <genscope/sample.h>
+#include <genscope/trace.h>
 
 #include "analyze/testing/trace_builder.h"
 #include "testing/units.h"

@@ -159,6 +159,7 @@ Run make_run(Traces&&... traces) {
   run.started_unix_ns = 1'700'000'000'123'456'789;
   run.command = {"python", "gen.py"};
   (run.traces.push_back(std::forward<Traces>(traces)), ...);
+  for (Trace& trace : run.traces) decode_samples(trace);
   return run;
 }
 

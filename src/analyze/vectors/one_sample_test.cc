@@ -5,10 +5,9 @@
 #include <cmath>
 #include <numeric>
 
-#include <genscope/inference.h>
-#include <genscope/statistics.h>
-
+#include "analyze/inference/inference.h"
 #include "analyze/statistics/outliers.h"
+#include "analyze/statistics/statistics.h"
 #include "analyze/testing/vectors.h"
 
 namespace genscope::stats {

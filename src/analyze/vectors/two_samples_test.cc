@@ -4,12 +4,11 @@
 
 #include <cmath>
 
-#include <genscope/inference.h>
-#include <genscope/statistics.h>
-
 #include "analyze/distributions/distributions.h"
+#include "analyze/inference/inference.h"
 #include "analyze/statistics/normal.h"
 #include "analyze/statistics/rank_sum.h"
+#include "analyze/statistics/statistics.h"
 #include "analyze/testing/vectors.h"
 
 namespace genscope::stats {

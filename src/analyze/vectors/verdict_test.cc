@@ -3,10 +3,9 @@
 
 #include <cmath>
 
-#include <genscope/verdict.h>
-
 #include "analyze/statistics/rank_sum.h"
 #include "analyze/testing/vectors.h"
+#include "analyze/verdict/verdict.h"
 
 namespace genscope {
 namespace {

@@ -1,5 +1,5 @@
 // What is made of judgements: stopping, attribution, scores.
-#include <genscope/verdict.h>
+#include "analyze/verdict/verdict.h"
 
 #include <gtest/gtest.h>
 

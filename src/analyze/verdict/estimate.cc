@@ -9,10 +9,10 @@
 #include <cmath>
 #include <vector>
 
-#include <genscope/statistics.h>
-
 #include "analyze/distributions/distributions.h"
+#include "analyze/inference/inference.h"
 #include "analyze/statistics/order.h"
+#include "analyze/statistics/statistics.h"
 
 namespace genscope::analysis {
 namespace {

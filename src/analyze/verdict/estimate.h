@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include <genscope/verdict.h>
+#include "analyze/verdict/verdict.h"
 
 namespace genscope::analysis {
 

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include <genscope/statistics.h>
-#include <genscope/verdict.h>
-
 #include "analyze/distributions/distributions.h"
+#include "analyze/inference/inference.h"
 #include "analyze/statistics/order.h"
+#include "analyze/statistics/statistics.h"
 #include "analyze/verdict/estimate.h"
 #include "analyze/verdict/reasons.h"
+#include "analyze/verdict/verdict.h"
 
 namespace genscope {
 namespace analysis {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <genscope/statistics.h>
+#include "analyze/statistics/statistics.h"
 
 namespace genscope {
 
@@ -108,6 +108,18 @@ std::string middle_text(const Judgement& j) {
   return j.ratio ? amount_text(*j.ratio) : fmt::format("a difference of {:+.4g}", *j.difference);
 }
 
+// What an interval that decides nothing leaves possible.
+std::string what_is_open(const Judgement& j) {
+  const double same = j.ratio ? 1.0 : 0.0;
+  const stats::Interval& interval = j.interval ? *j.interval : *j.difference_interval;
+  if (interval.low > same || interval.high < same) {
+    return "the interval also includes changes within " + floor_text(j);
+  }
+  const double point = j.ratio ? *j.ratio : *j.difference;
+  if (std::fabs(point - same) > j.floor) return "the interval includes no change";
+  return "the interval also includes changes beyond " + floor_text(j);
+}
+
 std::string runs_text(const Judgement& j) {
   if (j.before_n == j.after_n) return fmt::format("{} of each", j.before_n);
   return fmt::format("{} against {}", j.before_n, j.after_n);
@@ -139,8 +151,8 @@ std::string interval_reason(const Judgement& j) {
       break;
   }
   return fmt::format(
-      "{}, which reaches over {}{}", body, floor_text(j),
-      j.runs_needed ? fmt::format("; some {} runs of each would decide", *j.runs_needed) : "");
+      "{}, but {}{}", body, what_is_open(j),
+      j.runs_needed ? fmt::format("; about {} runs of each would decide", *j.runs_needed) : "");
 }
 
 std::string insufficient_reason(const Judgement& j) {

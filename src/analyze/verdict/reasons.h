@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <genscope/verdict.h>
+#include "analyze/verdict/verdict.h"
 
 namespace genscope::analysis {
 

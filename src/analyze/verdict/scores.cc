@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <genscope/verdict.h>
+#include "analyze/verdict/verdict.h"
 
 namespace genscope {
 

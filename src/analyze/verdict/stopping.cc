@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include <genscope/statistics.h>
-#include <genscope/verdict.h>
+#include "analyze/inference/inference.h"
+#include "analyze/statistics/statistics.h"
+#include "analyze/verdict/verdict.h"
 
 namespace genscope {
 namespace {

@@ -1,4 +1,4 @@
-#include <genscope/verdict.h>
+#include "analyze/verdict/verdict.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include <genscope/statistics.h>
-
+#include "analyze/statistics/statistics.h"
 #include "bench/history/rows.h"
 #include "bench/result/timestamp.h"
 #include "report/format.h"

@@ -4,9 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <genscope/bench_report.h>
-
 #include "bench/history/history_text.h"
+#include "bench/output/output.h"
 
 namespace genscope::bench {
 

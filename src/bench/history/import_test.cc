@@ -6,6 +6,7 @@
 
 #include <genscope/bench.h>
 
+#include "analyze/inference/inference.h"
 #include "bench/history/import.h"
 #include "test_paths.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyze/verdict/verdict.h"
 #include "base/text.h"
 #include "bench/result/private_paths.h"
 #include "bench/result/timestamp.h"

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "analyze/verdict/verdict.h"
 #include "bench/history/rows.h"
 #include "bench/output/words.h"
 #include "bench/result/json_writer.h"

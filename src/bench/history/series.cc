@@ -11,9 +11,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include <genscope/change_points.h>
-#include <genscope/statistics.h>
-
+#include "analyze/history/change_points.h"
+#include "analyze/statistics/statistics.h"
 #include "base/suggest.h"
 
 namespace genscope::bench {

@@ -6,8 +6,7 @@
 #include <mutex>
 #include <thread>
 
-#include <genscope/bench_load.h>
-
+#include "bench/http/load.h"
 #include "bench/http/testing/raw_server.h"
 
 namespace genscope::bench {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include <genscope/bench_load.h>
-#include <genscope/statistics.h>
+#include "analyze/statistics/statistics.h"
+#include "bench/http/load.h"
 
 namespace genscope::bench {
 namespace {

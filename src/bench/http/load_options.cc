@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include <genscope/bench_load.h>
-
 #include "base/file_reader.h"
 #include "base/printable.h"
 #include "base/suggest.h"
+#include "bench/http/load.h"
 #include "bench/http/load_text.h"
 #include "report/format.h"
 

@@ -10,15 +10,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include <genscope/bench_load.h>
-#include <genscope/inference.h>
-
+#include "analyze/inference/inference.h"
 #include "base/clock.h"
+#include "bench/http/load.h"
 #include "report/format.h"
 
 namespace genscope::bench {
 namespace {
 
+constexpr std::uint64_t kTrialSeedsApart = 20 * kLoadSeedsApart;  // a suite may search in 20 units
 constexpr double kPeakConfidence = 0.99;
 constexpr double kTrialSeconds = 10;  // at least, where the user says no duration
 constexpr std::uint64_t kSettleRequests = 10;
@@ -86,7 +86,7 @@ class PeakSearch {
   Result<bool> try_rate(double rate) {
     LoadOptions options = options_;
     options.rate = rate;
-    options.seed = options_.seed + out_.trials.size();
+    options.seed = options_.seed + out_.trials.size() * kTrialSeedsApart;
     options.requests = trial_requests(options_, rate);
     options.duration_s.reset();
     options.give_up_over = most_over(*options.requests, options.slo->percentile);
@@ -100,6 +100,7 @@ class PeakSearch {
       out_.ended = "interrupted";
       return false;
     }
+    trial.gave_up = run->gave_up;
     trial.valid = !run->gave_up && trial.summary.slo_verdict == "met";
     out_.trials.push_back(trial);
     if (trial_ && !trial_(out_.trials.back())) {
@@ -119,6 +120,8 @@ class PeakSearch {
     one.warmup = 0;
     one.scenario.clear();
     for (std::uint64_t i = 0; i < kSettleRequests; ++i) {
+      // From a cache it would be answered by a server that is still busy.
+      one.seed = options_.seed + kTrialSeedsApart / 2 + settle_requests_++;
       const Result<LoadRun> run = run_load(one, progress_);
       if (!run || run->interrupted) return;
       if (summarize_load({&*run, 1}, one.slo).slo_attainment.value_or(0) == 1) return;
@@ -132,6 +135,7 @@ class PeakSearch {
   const std::function<bool(const PeakTrial&)>& trial_;
   const OnLoadProgress& progress_;
   std::int64_t began_ns_ = 0;
+  std::uint64_t settle_requests_ = 0;
   Peak out_;
 };
 

@@ -6,10 +6,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include <genscope/bench_load.h>
-
 #include "base/file_reader.h"
 #include "base/text.h"
+#include "bench/http/load.h"
 
 namespace genscope::bench {
 namespace {

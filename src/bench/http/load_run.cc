@@ -15,9 +15,8 @@
 #include <memory>
 #include <set>
 
-#include <genscope/bench_load.h>
-
 #include "base/clock.h"
+#include "bench/http/load.h"
 #include "bench/http/load_judge.h"
 
 namespace genscope::bench {
@@ -26,6 +25,9 @@ namespace {
 constexpr std::int64_t kTick = 100'000'000;        // ns between looks at progress
 constexpr std::int64_t kAfterError = 100'000'000;  // ns until a user of a closed loop asks again
 constexpr double kPunctualRate = 10'000;
+// Warm-up requests have numbers and seeds of their own: a server with a cache would answer the
+// first that count from what it made for them. Seeds stay within 31 bits, which all servers take.
+constexpr std::uint64_t kWarmUp = 1U << 30;
 constexpr std::int64_t kSoon = 1'000'000;  // from the end of preparations to the start
 
 // The bound that the kernel's NTP state gives; nothing where no client keeps the clock.
@@ -127,7 +129,7 @@ std::optional<Error> Generator::warm_up() {
   FailureClass kind = FailureClass::http_error;
   bool good = options_.warmup == 0;
   for (std::uint64_t i = 0; i < options_.warmup && !interrupted_; ++i) {
-    Result<Outgoing> outgoing = endpoint_.request(request_for(i));
+    Result<Outgoing> outgoing = endpoint_.request(request_for(kWarmUp + i));
     if (!outgoing) return outgoing.error();
     const auto done = std::make_shared<bool>(false);
     converse(client_, endpoint_, *std::move(outgoing), base::monotonic_ns() + limit_ns(),

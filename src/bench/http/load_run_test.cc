@@ -5,10 +5,11 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <set>
+#include <string>
 #include <thread>
 
-#include <genscope/bench_load.h>
-
+#include "bench/http/load.h"
 #include "bench/http/running_server.h"
 #include "bench/http/testing/raw_server.h"
 
@@ -139,6 +140,25 @@ TEST(LoadRun, LargeAnswersAreJudgedBesideTheSchedule) {
   EXPECT_LE(server.connections(), 2U);
 }
 
+// Else a server with a cache would answer the first ones from what it made in the warm-up.
+TEST(LoadRun, WarmUpRequestsAreNoneOfThoseThatCount) {
+  std::mutex mutex;
+  std::multiset<std::string> bodies;
+  RawServer server([&](const RawRequest& request, RawConnection& c) {
+    const std::lock_guard lock(mutex);
+    bodies.insert(request.body);
+    c.answer("{}");
+  });
+  LoadOptions options = options_for(server);
+  options.http.method = "POST";
+  options.http.body = R"({"seed": {seed}, "n": {iteration}})";
+  options.requests = 20;
+  options.warmup = 5;
+  ASSERT_TRUE(run_load(options));
+  EXPECT_EQ(bodies.size(), 25U);
+  for (const std::string& body : bodies) EXPECT_EQ(bodies.count(body), 1U) << body;
+}
+
 TEST(LoadRun, WarmUpThatFailsEndsIt) {
   RawServer server([](const RawRequest&, RawConnection& c) { c.answer("x", "text/plain", 500); });
   LoadOptions options = options_for(server);
@@ -182,14 +202,17 @@ TEST(LoadRun, MultiStreamSendsEightAtOnce) {
 // the machine; that a search ends, with a bracket, does not.
 TEST(LoadPeak, FindsABracket) {
   std::mutex worker;
-  RawServer server([&](const RawRequest&, RawConnection& c) {
+  std::multiset<std::string> bodies;
+  RawServer server([&](const RawRequest& request, RawConnection& c) {
     {
       const std::lock_guard lock(worker);
+      bodies.insert(request.body);
       std::this_thread::sleep_for(std::chrono::milliseconds(4));
     }
     c.answer("{}");
   });
   LoadOptions options = options_for(server);
+  options.http.body = R"({"seed": {seed}})";
   options.arrivals = Arrivals::constant;
   options.slo = Slo{0.2, 0.5};
   options.requests = 30;
@@ -203,6 +226,8 @@ TEST(LoadPeak, FindsABracket) {
   if (peak->rate && peak->invalid) {
     EXPECT_LT(*peak->rate, *peak->invalid);
   }
+  const std::set<std::string> asked(bodies.begin(), bodies.end());
+  EXPECT_EQ(asked.size(), bodies.size()) << "a cache would answer later trials";
 }
 
 TEST(LoadPeak, NeedsAnSlo) {

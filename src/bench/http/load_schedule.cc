@@ -12,8 +12,8 @@
 #include <cmath>
 #include <random>
 
-#include <genscope/bench_load.h>
-#include <genscope/queueing.h>
+#include "analyze/load/queueing.h"
+#include "bench/http/load.h"
 
 namespace genscope::bench {
 namespace {

@@ -11,10 +11,10 @@
 #include <cmath>
 #include <limits>
 
-#include <genscope/bench_load.h>
-#include <genscope/inference.h>
-#include <genscope/statistics.h>
-
+#include "analyze/inference/inference.h"
+#include "analyze/statistics/statistics.h"
+#include "bench/http/load.h"
+#include "bench/http/load_text.h"
 #include "report/format.h"
 
 namespace genscope::bench {
@@ -263,9 +263,9 @@ std::string load_sentence(const LoadResultSummary& summary) {
   }
   if (!summary.slo_s || !summary.slo_attainment) {
     return fmt::format(
-        "{} answered, {} a second{}.",
+        "{} answered, {}{}.",
         report::counted(summary.requests - summary.failed, "request", "requests"),
-        report::number(std::round(summary.achieved_per_s * 1000) / 1000),
+        rate_text(summary.achieved_per_s),
         summary.failed == 0 ? "" : fmt::format("; {} failed", report::count(summary.failed)));
   }
   const std::string share = report::percent(*summary.slo_attainment);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <genscope/bench_load.h>
+#include "bench/http/load.h"
 
 namespace genscope::bench {
 namespace {

@@ -139,12 +139,18 @@ std::string peak_text(const Peak& peak, const Slo& slo, const LoadTextOptions& o
                        {"p50", false, 2},
                        {"p99", false, 2}});
   for (const PeakTrial& trial : peak.trials) {
+    // Of a trial that was ended early, those who still waited are in no figure.
     const auto rank = [&](const char* key) {
       const auto found = trial.summary.from_arrival_s.find(key);
-      return found == trial.summary.from_arrival_s.end() ? std::string() : time_text(found->second);
+      const bool known = !trial.gave_up && found != trial.summary.from_arrival_s.end();
+      return known ? time_text(found->second) : std::string();
     };
-    table.add({rate_text(trial.rate), trial.valid ? "met" : "missed",
-               trial.summary.slo_attainment ? report::percent(*trial.summary.slo_attainment) : "",
+    const auto& attained = trial.summary.slo_attainment;
+    table.add({rate_text(trial.rate),
+               trial.valid     ? "met"
+               : trial.gave_up ? "missed, ended early"
+                               : "missed",
+               attained && !trial.gave_up ? report::percent(*attained) : "",
                report::count(trial.summary.requests), report::count(trial.summary.failed),
                rank("p50"), rank("p99")});
   }

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <genscope/bench_load.h>
+#include "bench/http/load.h"
 
 namespace genscope::bench {
 

@@ -6,7 +6,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/printable.h"
+#include "bench/run/spawn.h"
 
 extern char** environ;
 
@@ -44,30 +44,6 @@ std::vector<std::string> environment_with(
   return all;
 }
 
-// posix_spawn's settings, freed at the end.
-struct SpawnSettings {
-  SpawnSettings() {
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-    sigset_t none, defaults;
-    sigemptyset(&none);
-    sigemptyset(&defaults);
-    for (const int number : {SIGINT, SIGTERM, SIGPIPE, SIGQUIT, SIGHUP})
-      sigaddset(&defaults, number);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(
-        &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  }
-  ~SpawnSettings() {
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-  }
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-};
-
 bool connects(const addrinfo& place, int timeout_ms) {
   const base::UniqueFd fd(socket(place.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd.valid()) return false;
@@ -94,19 +70,14 @@ Result<std::unique_ptr<ServerProcess>> ServerProcess::start(
   server->wake_read_.reset(wake[0]);
   server->wake_write_.reset(wake[1]);
 
-  SpawnSettings settings;
-  posix_spawn_file_actions_addopen(&settings.actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&settings.actions, writing.get(), 1);
-  posix_spawn_file_actions_adddup2(&settings.actions, writing.get(), 2);
-  if (!cwd.empty()) posix_spawn_file_actions_addchdir_np(&settings.actions, cwd.c_str());
-  std::vector<std::string> environment = environment_with(env);
-  std::vector<char*> pointers;
-  for (std::string& entry : environment) pointers.push_back(entry.data());
-  pointers.push_back(nullptr);
-  std::string shell = "sh", flag = "-c", text = command;
-  char* const argv[] = {shell.data(), flag.data(), text.data(), nullptr};
-  const int failed = posix_spawn(&server->pid_, "/bin/sh", &settings.actions, &settings.attributes,
-                                 argv, pointers.data());
+  const base::UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  Launch launch;
+  launch.path = "/bin/sh";
+  launch.argv = {"sh", "-c", command};
+  launch.env = environment_with(env);
+  launch.cwd = cwd;
+  const int failed = Spawner().start(
+      launch, {.in = null.get(), .out = writing.get(), .err = writing.get()}, server->pid_);
   if (failed != 0) {
     server->pid_ = -1;
     return cannot_start("start", failed);

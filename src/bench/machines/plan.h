@@ -16,7 +16,8 @@
 
 #include <genscope/bench.h>
 #include <genscope/error.h>
-#include <genscope/suite.h>
+
+#include "bench/suite/suite.h"
 
 namespace genscope::bench {
 

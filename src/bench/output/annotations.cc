@@ -1,9 +1,8 @@
 // Annotations for GitHub: one line of stdout each. More than ten a step are not shown.
 #include <fmt/format.h>
 
-#include <genscope/bench_report.h>
-
 #include "base/printable.h"
+#include "bench/output/output.h"
 #include "bench/output/words.h"
 
 namespace genscope::bench {

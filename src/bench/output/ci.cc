@@ -6,11 +6,10 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include <genscope/bench_report.h>
-
 #include "base/file.h"
 #include "base/suggest.h"
 #include "base/text.h"
+#include "bench/output/output.h"
 
 namespace genscope::bench {
 namespace {

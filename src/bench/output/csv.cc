@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include <genscope/bench_report.h>
-
 #include "base/printable.h"
+#include "bench/output/output.h"
 
 namespace genscope::bench {
 namespace {

@@ -37,6 +37,7 @@ std::string figure(std::string_view metric_name, double value) {
   }
   if (known.unit == "J") return report::energy(value);
   if (metric_name.ends_with("_ratio")) return share_text(value);
+  if (known.unit == "USD") return fmt::format("{:.3g} USD", value);
   const std::string number = report::number(value);
   return known.unit.empty() ? number : fmt::format("{} {}", number, known.unit);
 }

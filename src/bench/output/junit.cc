@@ -2,9 +2,8 @@
 // testcase is a gate (cell x metric), a target, a load, or a cell that failed.
 #include <fmt/format.h>
 
-#include <genscope/bench_load.h>
-#include <genscope/bench_report.h>
-
+#include "bench/http/load.h"
+#include "bench/output/output.h"
 #include "bench/output/words.h"
 #include "bench/output/xml.h"
 

@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include <genscope/bench_report.h>
-
+#include "bench/output/output.h"
 #include "bench/output/words.h"
 #include "report/format.h"
 #include "report/printable.h"
@@ -73,8 +72,7 @@ void add_verdicts(const BenchResult& r, bool folded, std::string& out) {
     out += "\n" + rows;
     return;
   }
-  out += fmt::format("\n<details><summary>{} without a change that was found</summary>\n\n{}",
-                     report::counted(n, "comparison", "comparisons"), rows);
+  out += fmt::format("\n<details><summary>{}</summary>\n\n{}", folded_words(r), rows);
   out += "\n</details>\n";
 }
 

@@ -4,8 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include <genscope/bench_report.h>
-
+#include "bench/output/output.h"
 #include "bench/output/words.h"
 #include "bench/output/xml.h"
 #include "bench/testing/sample_result.h"
@@ -280,6 +279,38 @@ TEST(Words, SayFiguresAndChanges) {
   EXPECT_EQ(change_text(1.05), "+5.0 %");
   EXPECT_EQ(change_text(0.9999), "-0.01 %");
   EXPECT_EQ(change_text(3.111), "3.11 x");
+}
+
+TEST(Words, AFailureHasItsReason) {
+  EXPECT_EQ(failure_words({FailureClass::timeout, "still running after 5 s"}),
+            "timeout: still running after 5 s");
+  EXPECT_EQ(failure_words({FailureClass::exit_nonzero, "exit code 2\nusage: x\nno such file\n"}),
+            "exit nonzero: exit code 2 (no such file)");
+  EXPECT_EQ(failure_words({FailureClass::crash, ""}), "crash");
+}
+
+TEST(Words, AVerdictByOwnTimeSaysSo) {
+  Comparison c;
+  c.metric = "latency_s";
+  c.judgement.verdict = Verdict::regressed;
+  c.judgement.interval = stats::Interval{0.9, 1.4, 0.95};
+  c.judgement.reason = "without the time that others took 18 % more";
+  EXPECT_EQ(remark_of(c), "");
+  c.judgement.by_own_time = true;
+  EXPECT_EQ(remark_of(c), "without the time that others took 18 % more.");
+}
+
+TEST(Words, WhatIsFoldedSaysWhy) {
+  BenchResult r;
+  r.comparisons.resize(3);
+  r.comparisons[0].metric = "stage.denoise.total_s";
+  r.comparisons[0].judgement.verdict = Verdict::regressed;
+  EXPECT_EQ(folded_words({}), "0 comparisons without a change that was found");
+  r.comparisons[1].metric = "cpu_s";
+  r.comparisons[1].judgement.verdict = Verdict::unchanged;
+  r.comparisons[2].metric = "latency_s";
+  r.comparisons[2].judgement.verdict = Verdict::regressed;
+  EXPECT_EQ(folded_words(r), "2 comparisons: 1 of stages, 1 without a change that was found");
 }
 
 }  // namespace

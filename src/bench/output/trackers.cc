@@ -2,9 +2,8 @@
 // a name, a value and its spread; of an A/B it is the new side that counts.
 #include <fmt/format.h>
 
-#include <genscope/bench_report.h>
-
 #include "base/text.h"
+#include "bench/output/output.h"
 #include "bench/output/words.h"
 #include "bench/result/json_writer.h"
 

@@ -6,10 +6,13 @@
 #include <cmath>
 #include <set>
 
+#include "base/printable.h"
 #include "report/format.h"
 
 namespace genscope::bench {
 namespace {
+
+constexpr std::size_t kMostReason = 120;
 
 // A stage explains the whole; by itself it is no news.
 bool explains(const Comparison& c) { return !c.gate && c.metric.starts_with("stage."); }
@@ -82,6 +85,19 @@ std::vector<const Comparison*> by_urgency(const BenchResult& result) {
   return all;
 }
 
+std::string folded_words(const BenchResult& result) {
+  std::size_t n = 0, of_stages = 0;
+  for (const Comparison& c : result.comparisons) {
+    n += urgency(c) == kFolded ? 1 : 0;
+    of_stages += explains(c) ? 1 : 0;
+  }
+  const std::string all = report::counted(n, "comparison", "comparisons");
+  if (of_stages == 0) return all + " without a change that was found";
+  if (of_stages == n) return all + " of stages";
+  return fmt::format("{}: {} of stages, {} without a change that was found", all,
+                     report::count(of_stages), report::count(n - of_stages));
+}
+
 std::vector<VerdictCount> count_verdicts(const BenchResult& result) {
   std::vector<VerdictCount> counts = {{Verdict::regressed, 0},    {Verdict::incomparable, 0},
                                       {Verdict::inconclusive, 0}, {Verdict::insufficient, 0},
@@ -138,7 +154,8 @@ std::string remark_of(const Comparison& c) {
         fmt::format("About {} runs of each side would decide.", report::count(*j.runs_needed)));
   } else if (!j.interval && !j.difference_interval && !j.reason.empty()) {
     sentences.push_back(j.reason + (j.reason.ends_with('.') ? "" : "."));
-  } else if (j.verdict == Verdict::clock_shift || j.verdict == Verdict::slower_machine) {
+  } else if (j.verdict == Verdict::clock_shift || j.verdict == Verdict::slower_machine ||
+             j.by_own_time) {  // the interval beside it says something else
     sentences.push_back(j.reason + (j.reason.ends_with('.') ? "" : "."));
   }
   for (const std::string& note : j.notes) {
@@ -193,8 +210,15 @@ std::vector<std::string> machine_doubts(const Environment& environment) {
 std::string failure_words(const Failure& failure) {
   std::string words(name(failure.kind));
   std::replace(words.begin(), words.end(), '_', ' ');
-  const std::string line = failure.detail.substr(0, failure.detail.find('\n'));
-  return line.empty() ? words : words + ": " + line;
+  const std::string_view detail = failure.detail;
+  const std::string_view first = detail.substr(0, detail.find('\n'));
+  if (!first.empty()) words.append(": ").append(first);
+  // The rest is the end of stderr, whose last line mostly says why.
+  std::string_view last = detail.substr(first.size());
+  while (last.ends_with('\n') || last.ends_with(' ')) last.remove_suffix(1);
+  last.remove_prefix(last.rfind('\n') == std::string_view::npos ? 0 : last.rfind('\n') + 1);
+  if (!last.empty()) words += fmt::format(" ({})", base::shorten(last, kMostReason));
+  return words;
 }
 
 std::string title_of(const BenchResult& result) {

@@ -25,6 +25,8 @@ inline constexpr int kFolded = 6;
 int urgency(const Comparison& comparison);
 // Most urgent first; otherwise in their order.
 std::vector<const Comparison*> by_urgency(const BenchResult& result);
+// Of those that are kFolded: "9 comparisons: 6 of stages, 3 without a change that was found".
+std::string folded_words(const BenchResult& result);
 
 // Most urgent first; those that do not occur are left out. Stages that are no gates do not count:
 // they explain, and would count one change many times.
@@ -51,7 +53,7 @@ std::string remark_of(const Comparison& comparison);
 // of the suite's own stands for ours.
 std::vector<std::string> machine_doubts(const Environment& environment);
 
-// The first line of what went wrong: "timeout: still running after 5 s".
+// In one line: "timeout: still running after 5 s", "exit nonzero: exit code 2 (no such file)".
 std::string failure_words(const Failure& failure);
 
 // Cells for tables, shorter than their ids: the values of the axes that vary, "mmdit 512x512

@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 
+#include "analyze/quality/quality.h"
+#include "analyze/statistics/statistics.h"
 #include "bench/quality/pair.h"
-#include "genscope/quality.h"
-#include "genscope/statistics.h"
 
 namespace genscope::bench {
 namespace {

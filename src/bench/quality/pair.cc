@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "analyze/quality/quality.h"
 #include "base/file.h"
 #include "bench/quality/frames.h"
-#include "genscope/quality.h"
 
 namespace genscope::bench {
 namespace {

@@ -7,10 +7,13 @@
 
 #include <genscope/bench.h>
 
+#include "analyze/inference/inference.h"
+#include "analyze/verdict/verdict.h"
+
 namespace genscope::bench {
 namespace {
 
-constexpr std::string_view kLatency = "latency_s";
+constexpr std::string_view kLatency = "latency_s", kSuccess = "success_ratio";
 
 struct SideOf {
   const Cell& cell;
@@ -120,6 +123,68 @@ void compare_cells(const SideOf& before, const SideOf& after, const std::string&
   }
 }
 
+struct Tries {
+  std::uint64_t good = 0, failed = 0;
+  double share() const { return static_cast<double>(good) / static_cast<double>(good + failed); }
+};
+
+// What the user or the machine ended says nothing about the program.
+bool is_own(const Failure& failure) {
+  return failure.kind != FailureClass::cancelled && failure.kind != FailureClass::throttled &&
+         failure.kind != FailureClass::foreign_load;
+}
+
+Tries tries_of(const SideOf& side) {
+  Tries tries;
+  for (const Unit* unit : units_of(side)) {
+    if (unit->failure && unit->samples.empty() && is_own(*unit->failure)) ++tries.failed;
+    for (const Sample& sample : unit->samples) {
+      if (!sample.failure) {
+        ++tries.good;
+      } else if (is_own(*sample.failure)) {
+        ++tries.failed;
+      }
+    }
+  }
+  return tries;
+}
+
+// A faster program that fails more often is no better. By Fisher's exact test; only where something
+// failed, or a rule asks for it. It stands beside the gates of times and is not corrected with
+// them.
+void compare_success(const SideOf& before, const SideOf& after, const std::string& base,
+                     const Together& together, double confidence, const MetricRules& rules,
+                     std::vector<Comparison>& out) {
+  // A cell that failed as a whole says so itself.
+  if (before.cell.status == "failed" || after.cell.status == "failed") return;
+  const Tries b = tries_of(before), a = tries_of(after);
+  if (b.failed + a.failed == 0 && !rules.contains(std::string(kSuccess))) return;
+  const auto test = stats::fisher_exact(b.good, b.failed, a.good, a.failed);
+  if (!test || !together.incomparable.empty()) return;
+  Comparison one;
+  one.cell = after.cell.id;
+  one.metric = kSuccess;
+  one.base = base;
+  one.gate = rules.empty() || is_gate(one.metric, rules);
+  Judgement& j = one.judgement;
+  j.confidence = confidence;
+  j.before_n = b.good + b.failed;
+  j.after_n = a.good + a.failed;
+  j.before = b.share();
+  j.after = a.share();
+  j.difference = *j.after - *j.before;
+  j.p_value = test->p_two_sided;
+  const double alpha = 1 - confidence;
+  j.verdict = test->p_worse <= alpha    ? Verdict::regressed
+              : test->p_better <= alpha ? Verdict::improved
+              : a.failed + b.failed > 0 ? Verdict::inconclusive
+                                        : Verdict::unchanged;
+  j.reason = fmt::format("{} of {} succeeded before, {} of {} now{}", b.good, j.before_n, a.good,
+                         j.after_n,
+                         j.verdict == Verdict::inconclusive ? "; chance alone can do that" : "");
+  out.push_back(std::move(one));
+}
+
 // Holm over the gates, then the false discovery rate over all.
 void correct_all(std::vector<Comparison>& all, double confidence) {
   std::vector<Judgement> gates;
@@ -197,6 +262,9 @@ std::vector<Comparison> compare_sides(const BenchResult& result, const JudgeOpti
     compare_cells(before, after, "A", together, options, rules, out);
   }
   correct_all(out, options.confidence);
+  for (const Cell& cell : result.cells) {
+    compare_success({cell, 'A'}, {cell, 'B'}, "A", {}, options.confidence, rules, out);
+  }
   return out;
 }
 
@@ -216,6 +284,12 @@ std::vector<Comparison> compare_results(const BenchResult& base, const BenchResu
     }
   }
   correct_all(out, options.confidence);
+  for (const Cell& cell : now.cells) {
+    const auto before = known.find(cell.id);
+    if (before == known.end()) continue;
+    compare_success({*before->second, 'A'}, {cell, 'A'}, base.id, together, options.confidence,
+                    rules, out);
+  }
   return out;
 }
 

@@ -79,6 +79,36 @@ TEST(CompareSides, CorrectsGatesForTheirNumber) {
   EXPECT_GT(*few->judgement.p_adjusted, 0.05);
 }
 
+TEST(CompareSides, AFallOfTheSuccessRateIsARegression) {
+  BenchResult result;
+  result.cells = {turns("a", 0.8, 12)};
+  const auto fail_b = [&](std::size_t n, FailureClass kind) {
+    for (std::size_t i = 0; i < n; ++i) {
+      Unit unit;
+      unit.slot = 'B';
+      unit.samples.resize(1);
+      unit.samples[0].failure = Failure{kind, ""};
+      result.cells[0].units.push_back(unit);
+    }
+  };
+  const auto last = [&] { return compare_sides(result, {}).back(); };
+  fail_b(3, FailureClass::cancelled);  // not its own
+  EXPECT_EQ(last().metric, "rss_peak_bytes");
+  fail_b(1, FailureClass::crash);
+  EXPECT_EQ(last().metric, "success_ratio");
+  EXPECT_EQ(last().judgement.verdict, Verdict::inconclusive);
+  EXPECT_EQ(last().judgement.reason,
+            "12 of 12 succeeded before, 12 of 13 now; chance alone can do that");
+  fail_b(6, FailureClass::oom_gpu);
+  EXPECT_EQ(last().judgement.verdict, Verdict::regressed);
+  EXPECT_TRUE(last().gate);
+  EXPECT_EQ(compare_sides(result, {})[0].judgement.verdict, Verdict::improved);
+  result.comparisons = compare_sides(result, {});
+  EXPECT_EQ(decide_exit(result, false).code, kVerdictFailed);
+  result.cells = {turns("a", 1, 12)};
+  EXPECT_EQ(last().metric, "rss_peak_bytes");
+}
+
 TEST(CompareSides, JudgesEachMetricByItsRule) {
   BenchResult result;
   result.cells = {turns("a", 1.03, 8, 1.03)};

@@ -69,7 +69,9 @@ Snapshot read_once(const ProbeOptions& options) {
   SamplerOptions sampling;
   sampling.fast_ns = sampling.normal_ns = sampling.slow_ns = 60'000'000'000;  // the first is enough
   Sampler sampler(sampling);
-  for (const char* const name : {"system", "cgroup", "nvml", "amdgpu", "intel"}) {
+  std::vector<std::string_view> names = {"system", "cgroup"};
+  names.insert(names.end(), gpu_probes().begin(), gpu_probes().end());
+  for (const std::string_view name : names) {
     if (Result<std::unique_ptr<Probe>> probe = make_probe(name, options); probe) {
       sampler.add(std::move(*probe));
     }

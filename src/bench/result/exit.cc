@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include <genscope/bench_load.h>
-
+#include "bench/http/load.h"
 #include "report/format.h"
 
 namespace genscope::bench {

@@ -16,8 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include <genscope/inference.h>
-
+#include "analyze/inference/inference.h"
 #include "base/suggest.h"
 #include "bench/result/json_reader.h"
 #include "bench/result/json_writer.h"

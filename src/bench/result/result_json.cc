@@ -3,8 +3,6 @@
 // drift apart.
 #include <fmt/format.h>
 
-#include <genscope/bench_report.h>
-
 #include "base/file.h"
 #include "bench/result/cell_json.h"
 #include "bench/result/comparison_json.h"

@@ -5,6 +5,8 @@
 
 #include <genscope/bench.h>
 
+#include "analyze/verdict/verdict.h"
+
 namespace genscope::bench {
 namespace {
 

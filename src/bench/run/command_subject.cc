@@ -4,6 +4,7 @@
 // if no trace appears there, later ones get none and pay nothing.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <random>
 
@@ -59,7 +60,7 @@ class CommandSubject final : public Subject {
       return sample;
     }
     const std::string run = record_.value_or(true) ? folder().next() : "";
-    const Spawn spawn = prepare_spawn(values, request, run);
+    const Spawn& spawn = prepare_spawn(values, request, run);
     open_gpu();
     open_cycles();
     const std::int64_t began_unix_ns = options_.outputs.empty() ? 0 : base::realtime_ns();
@@ -105,8 +106,10 @@ class CommandSubject final : public Subject {
     return base_env_;
   }
 
-  Spawn prepare_spawn(const Params& values, const Request& request, const std::string& run) {
-    Spawn spawn;
+  // In place: most of it is as it was at the last iteration, and its memory is there.
+  const Spawn& prepare_spawn(const Params& values, const Request& request, const std::string& run) {
+    Spawn& spawn = spawn_;
+    spawn.argv.clear();
     if (options_.shell && options_.argv.empty()) {
       spawn.path = options_.shell_program;
       spawn.argv = {options_.shell_program, "-c", expand(options_.command, values)};
@@ -116,11 +119,13 @@ class CommandSubject final : public Subject {
       if (program_.empty()) program_ = find_in_path(spawn.argv[0]);
       spawn.path = program_;
     }
-    spawn.env = environment(values);
-    if (!run.empty()) spawn.env.push_back("GENSCOPE_RUN_DIR=" + run);
+    const std::vector<std::string>& base = environment(values);
+    spawn.env.resize(base.size() + (run.empty() ? 1 : 2));
+    std::copy(base.begin(), base.end(), spawn.env.begin());
+    if (!run.empty()) spawn.env[base.size()] = "GENSCOPE_RUN_DIR=" + run;
     // Where the stack begins depends on the size of the environment, and some programs run faster
     // by a few percent at one place than at another: each run gets its own.
-    spawn.env.push_back("GENSCOPE_BENCH_PADDING=" + std::string(random_() % 4096, 'x'));
+    spawn.env.back().assign("GENSCOPE_BENCH_PADDING=").append(random_() % 4096, 'x');
     spawn.cwd = options_.cwd;
     spawn.timeout_s = request.timeout_s ? request.timeout_s : options_.timeout_s;
     spawn.show = show_of(options_.show_output);
@@ -175,7 +180,7 @@ class CommandSubject final : public Subject {
       metrics["io_read_bytes"] = static_cast<double>(*ended.read_bytes);
       metrics["io_write_bytes"] = static_cast<double>(*ended.write_bytes);
     } else {
-      absent_["io_read_bytes"] = absent_["io_write_bytes"] = "/proc/PID/io cannot be read";
+      absent_["io_read_bytes"] = absent_["io_write_bytes"] = "this kernel does not count it";
     }
     fill_own_time(ended, latency, user + system, metrics);
   }
@@ -266,6 +271,7 @@ class CommandSubject final : public Subject {
   std::vector<std::string> base_env_;
   std::string program_;
   ProcessRunner runner_;
+  Spawn spawn_;  // of the last iteration
   std::shared_ptr<GpuMeter> gpu_;
   bool gpu_asked_ = false;
   std::unique_ptr<CycleCounter> cycles_;

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -32,6 +33,14 @@ TEST(Expand, ReplacesOnlyKnownNames) {
             "x --steps 20 ${steps} {other} {} {p");
   EXPECT_EQ(expand("{p}{steps}", values), "a 'b'20");
   EXPECT_EQ(expand("awk '{print {steps}}'", values), "awk '{print 20}'");
+}
+
+TEST(Expand, KnowsThePartsOfASize) {
+  Request request;
+  request.params = {{"size", "640x480x81"}, {"steps", "20"}};
+  EXPECT_EQ(
+      expand("{size.w} {size.h} {size.pixels} {size.frames} {size} {steps.w}", values_of(request)),
+      "640 480 307200 81 640x480x81 {steps.w}");
 }
 
 TEST(Command, MeasuresTimeAndUse) {
@@ -101,6 +110,50 @@ TEST(Command, ClassesOfFailure) {
   missing.argv = {"/no/such/program"};
   EXPECT_EQ(run_once(missing).failure->kind, FailureClass::startup_failed);
   EXPECT_THAT(run_once(missing).failure->detail, HasSubstr("/no/such/program"));
+}
+
+TEST(Command, StartsAsItShould) {
+  const genscope::testing::TempDir dir;
+  // A name without a slash is looked for in $PATH alone, not in the folder where it runs.
+  std::ofstream(dir / "only-here") << "#!/bin/sh\n";
+  std::filesystem::permissions(dir / "only-here", std::filesystem::perms::owner_all);
+  CommandOptions options;
+  options.cwd = dir.path();
+  options.argv = {"only-here"};
+  EXPECT_EQ(run_once(options).failure->kind, FailureClass::startup_failed);
+  options.argv = {"./only-here"};
+  EXPECT_FALSE(run_once(options).failure);
+  options.cwd = dir / "nowhere";
+  EXPECT_EQ(run_once(options).failure->kind, FailureClass::startup_failed);
+  // What we ignore or block, and whatever handlers we have, it has its own group and all signals.
+  const auto ignored = std::signal(SIGPIPE, SIG_IGN);
+  const auto handled = std::signal(SIGUSR1, [](int) {});
+  sigset_t usr2, before;
+  sigemptyset(&usr2);
+  sigaddset(&usr2, SIGUSR2);
+  pthread_sigmask(SIG_BLOCK, &usr2, &before);
+  const Sample sample = run_shell(
+      "grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status | grep -q '[1-9a-f]$' && exit 3; "
+      "test \"$(ps -o pgid= -p $$ | tr -d ' ')\" = $$");
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  std::signal(SIGUSR1, handled);
+  std::signal(SIGPIPE, ignored);
+  EXPECT_FALSE(sample.failure) << sample.failure->detail;
+}
+
+TEST(Command, CountsWhatItWrites) {
+  const genscope::testing::TempDir dir;
+  CommandOptions options;
+  options.cwd = dir.path();
+  options.command = "dd if=/dev/zero of=file bs=64k count=4 conv=fsync 2>/dev/null";
+  const auto subject = command_subject(options);
+  const Sample sample = subject->measure({});
+  ASSERT_FALSE(sample.failure) << sample.failure->detail;
+  if (!sample.metrics.contains("io_write_bytes")) {
+    EXPECT_THAT(subject->absent()["io_write_bytes"], HasSubstr("does not count"));
+  } else if (sample.metrics.at("io_write_bytes") > 0) {  // a file system in memory writes nothing
+    EXPECT_GE(sample.metrics.at("io_write_bytes"), 4 * 65536);
+  }
 }
 
 TEST(Command, KeepsTheEndOfALongStderr) {

@@ -12,7 +12,8 @@ namespace genscope::bench {
 // else stay, so that `${HOME}` and awk's blocks work.
 std::string expand(std::string_view text, const Params& values);
 
-// The parameters of a request, with prompt, seed and iteration where it has them.
+// The parameters of a request, with prompt, seed and iteration where it has them; of a size
+// (1024x768) also its parts, as "size.w".
 Params values_of(const Request& request);
 
 }  // namespace genscope::bench

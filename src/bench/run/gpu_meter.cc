@@ -108,8 +108,9 @@ std::unique_ptr<GpuMeter> GpuMeter::open(std::string& why) {
   sampling.sink = meter->sink_.get();
   sampling.budget_ratio = 0.01;
   meter->sampler_ = std::make_unique<Sampler>(sampling);
-  for (const char* const name : {"nvml", "amdgpu", "intel"}) {
-    if ((std::string_view(name) == "nvml") != nvidia && !drm) continue;
+  for (const ProbeInfo& probed : all_probes()) {
+    if (!probed.watches_gpus || (probed.loads_driver_code != nvidia && !drm)) continue;
+    const std::string_view name = probed.name;
     if (auto probe = make_probe(name, options)) meter->sampler_->add(std::move(*probe));
   }
   if (!meter->sampler_->start()) return nullptr;

@@ -20,8 +20,9 @@
 #include <map>
 #include <memory>
 
-#include <genscope/statistics.h>
-
+#include "analyze/inference/inference.h"
+#include "analyze/statistics/statistics.h"
+#include "analyze/verdict/verdict.h"
 #include "base/clock.h"
 #include "bench/run/schedule.h"
 #include "bench/run/steady.h"

@@ -5,7 +5,8 @@
 #include <set>
 
 #include <genscope/bench.h>
-#include <genscope/statistics.h>
+
+#include "analyze/statistics/statistics.h"
 
 namespace genscope::bench {
 namespace {
@@ -27,12 +28,17 @@ constexpr std::array kKnownMetrics = {
     Metric{"energy_net_j", "J", kLow, "GPU energy above idle"},
     Metric{"energy_idle_j", "J", kLow, "GPU energy of idling"},
     Metric{"vram_peak_bytes", "bytes", kLow, "peak GPU memory"},
+    Metric{"rss_peak_bytes_per_image", "bytes", kLow, "peak memory per image"},
+    Metric{"vram_peak_bytes_per_image", "bytes", kLow, "peak GPU memory per image"},
+    Metric{"energy_j_per_image", "J", kLow, "GPU energy per image, above idle"},
+    Metric{"cost_usd_per_image", "USD", kLow, "cost per image"},
     Metric{"gpu_util_ratio", "", kHigh, "GPU use"},
     Metric{"ttft_s", "s", kLow, "time to first token"},
     Metric{"tpot_s", "s", kLow, "time per token"},
     Metric{"achieved_per_s", "", kHigh, "throughput"},
     Metric{"goodput_per_s", "", kHigh, "goodput"},
     Metric{"failed_ratio", "", kLow, "failed requests"},
+    Metric{"success_ratio", "", kHigh, "runs that succeed"},
 };
 
 struct MetricEnding {

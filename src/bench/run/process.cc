@@ -1,14 +1,13 @@
-// posix_spawn() is a vfork: it copies no page tables, however large we are. The end of the program
-// wakes poll() on its pidfd; it is then a zombie, whose /proc files still say what it read, wrote
-// and waited for, until wait4() takes it away. stderr goes into one pipe that lives as long as the
-// runner, so that a run needs no pipe of its own and a process left behind never gets SIGPIPE from
-// us. Ten system calls a run beside the spawn.
+// The end of the program wakes poll() on its pidfd; it is then a zombie, whose /proc files still
+// say how long it waited for a CPU, until wait4() takes it away, with the rest of what it used.
+// stderr goes into one pipe that lives as long as the runner, so that a run needs no pipe of its
+// own and a process left behind never gets SIGPIPE from us. Ten system calls a run beside the start
+// of it.
 #include "bench/run/process.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,45 +29,7 @@ namespace genscope::bench {
 namespace {
 
 constexpr std::int64_t kGraceNs = 2'000'000'000;  // between SIGTERM and SIGKILL
-
-std::vector<char*> char_pointers(const std::vector<std::string>& words) {
-  std::vector<char*> out;
-  out.reserve(words.size() + 1);
-  for (const std::string& word : words) out.push_back(const_cast<char*>(word.c_str()));
-  out.push_back(nullptr);
-  return out;
-}
-
-struct FileActions {
-  posix_spawn_file_actions_t value;
-  FileActions() { posix_spawn_file_actions_init(&value); }
-  ~FileActions() { posix_spawn_file_actions_destroy(&value); }
-  FileActions(const FileActions&) = delete;
-  FileActions& operator=(const FileActions&) = delete;
-};
-
-struct Attributes {
-  posix_spawnattr_t value;
-  // Its own group, so that all of it can be ended; no signal that we ignore or block is ignored or
-  // blocked in it.
-  Attributes() {
-    posix_spawnattr_init(&value);
-    sigset_t defaults, none;
-    sigemptyset(&none);
-    sigemptyset(&defaults);
-    for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGHUP}) {
-      sigaddset(&defaults, number);
-    }
-    posix_spawnattr_setsigdefault(&value, &defaults);
-    posix_spawnattr_setsigmask(&value, &none);
-    posix_spawnattr_setpgroup(&value, 0);
-    posix_spawnattr_setflags(
-        &value, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-  }
-  ~Attributes() { posix_spawnattr_destroy(&value); }
-  Attributes(const Attributes&) = delete;
-  Attributes& operator=(const Attributes&) = delete;
-};
+constexpr std::uint64_t kBlockBytes = 512;        // of rusage's counts
 
 // The text of /proc/PID/<file>, in `buffer`; empty if it cannot be read.
 std::string_view proc_text(int pid, const char* file, std::span<char> buffer) {
@@ -97,11 +58,23 @@ std::optional<std::uint64_t> field(std::string_view text, std::string_view key) 
   return std::nullopt;
 }
 
-void read_usage(int pid, Ended& ended) {
+// Whether wait4() knows what a program read and wrote. A kernel that does not count says 0, and one
+// that is not Linux may have a figure in /proc alone.
+bool counts_blocks() {
   char buffer[1024];
-  const std::string_view io = proc_text(pid, "io", buffer);
-  ended.read_bytes = field(io, "read_bytes:");
-  ended.write_bytes = field(io, "write_bytes:");
+  const std::string_view io = proc_text(::getpid(), "io", buffer);
+  const std::optional<std::uint64_t> read = field(io, "read_bytes:");
+  const std::optional<std::uint64_t> written = field(io, "write_bytes:");
+  if (!read || !written) return false;
+  rusage own{}, children{};  // /proc has both in one
+  getrusage(RUSAGE_SELF, &own);
+  getrusage(RUSAGE_CHILDREN, &children);
+  return *read + *written < 2 * kBlockBytes ||
+         own.ru_inblock + own.ru_oublock + children.ru_inblock + children.ru_oublock > 0;
+}
+
+void read_waiting(int pid, Ended& ended) {
+  char buffer[256];
   std::string_view sched = proc_text(pid, "schedstat", buffer);
   const std::optional<std::uint64_t> on_cpu = leading_number(base::next_part(sched, ' '));
   const std::optional<std::uint64_t> waited = leading_number(base::next_part(sched, ' '));
@@ -125,19 +98,8 @@ int wait_ms(std::int64_t until_ns) {  // rounded up
 
 }  // namespace
 
-std::string find_in_path(const std::string& program) {
-  if (program.empty() || program.find('/') != std::string::npos) return program;
-  const char* const path = std::getenv("PATH");
-  std::string_view folders = path != nullptr ? path : "/bin:/usr/bin";
-  while (!folders.empty()) {
-    const std::string_view folder = base::next_part(folders, ':');
-    std::string place = std::string(folder.empty() ? "." : folder) + "/" + program;
-    if (::access(place.c_str(), X_OK) == 0) return place;
-  }
-  return program;
-}
-
-ProcessRunner::ProcessRunner() : null_(::open("/dev/null", O_RDWR | O_CLOEXEC)) {
+ProcessRunner::ProcessRunner()
+    : null_(::open("/dev/null", O_RDWR | O_CLOEXEC)), counts_blocks_(counts_blocks()) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return;
   errors_read_.reset(ends[0]);
@@ -145,35 +107,12 @@ ProcessRunner::ProcessRunner() : null_(::open("/dev/null", O_RDWR | O_CLOEXEC)) 
   ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
 }
 
-// Which descriptors a program gets, and where it runs. Kept: making it takes as many system calls
-// as all the rest.
-struct ProcessRunner::Plan {
-  ShowOutput show;
-  std::string cwd;
-  FileActions actions;
-  Attributes attributes;
-};
-
-ProcessRunner::~ProcessRunner() = default;
-
 int ProcessRunner::start(const Spawn& spawn, int& pid) {
-  if (!plan_ || plan_->show != spawn.show || plan_->cwd != spawn.cwd) {
-    plan_ = std::make_unique<Plan>();
-    plan_->show = spawn.show;
-    plan_->cwd = spawn.cwd;
-    posix_spawn_file_actions_t* const actions = &plan_->actions.value;
-    const auto connect = [&](int from, int to) {
-      if (from >= 0) posix_spawn_file_actions_adddup2(actions, from, to);
-    };
-    connect(null_.get(), STDIN_FILENO);
-    // What is shown goes to our stderr: stdout is for the result.
-    connect(spawn.show == ShowOutput::all ? STDERR_FILENO : null_.get(), STDOUT_FILENO);
-    if (spawn.show == ShowOutput::none) connect(errors_write_.get(), STDERR_FILENO);
-    if (!spawn.cwd.empty()) posix_spawn_file_actions_addchdir_np(actions, spawn.cwd.c_str());
-  }
-  const std::vector<char*> argv = char_pointers(spawn.argv), env = char_pointers(spawn.env);
-  return posix_spawnp(&pid, spawn.path.c_str(), &plan_->actions.value, &plan_->attributes.value,
-                      argv.data(), env.data());
+  Descriptors descriptors{.in = null_.get(), .out = null_.get()};
+  // What is shown goes to our stderr: stdout is for the result.
+  if (spawn.show == ShowOutput::all) descriptors.out = STDERR_FILENO;
+  if (spawn.show == ShowOutput::none) descriptors.err = errors_write_.get();
+  return spawner_.start(spawn, descriptors, pid);
 }
 
 // Keeps the last kErrorsKept bytes.
@@ -264,8 +203,12 @@ Ended ProcessRunner::run(const Spawn& spawn) {
            errno == EINTR) {
     }
   }
-  read_usage(pid, ended);
+  read_waiting(pid, ended);
   while (::wait4(pid, &ended.status, 0, &ended.usage) < 0 && errno == EINTR) {
+  }
+  if (counts_blocks_) {
+    ended.read_bytes = static_cast<std::uint64_t>(ended.usage.ru_inblock) * kBlockBytes;
+    ended.write_bytes = static_cast<std::uint64_t>(ended.usage.ru_oublock) * kBlockBytes;
   }
   const auto peak = static_cast<std::uint64_t>(ended.usage.ru_maxrss) * 1024;
   if (peak > own_peak_bytes_) own_peak_bytes_ = own_peak_bytes();

@@ -5,22 +5,17 @@
 #include <sys/resource.h>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/file.h"
+#include "bench/run/spawn.h"
 
 namespace genscope::bench {
 
 enum class ShowOutput : std::uint8_t { none, errors, all };
 
-struct Spawn {
-  std::string path;               // of the program; without a slash it is looked for in $PATH
-  std::vector<std::string> argv;  // its name first
-  std::vector<std::string> env;   // "NAME=value", all of them
-  std::string cwd;                // empty: ours
+struct Spawn : Launch {
   std::optional<double> timeout_s;
   ShowOutput show = ShowOutput::none;
 };
@@ -45,7 +40,6 @@ inline constexpr std::size_t kErrorsKept = 4096;
 class ProcessRunner {
  public:
   ProcessRunner();
-  ~ProcessRunner();
   ProcessRunner(const ProcessRunner&) = delete;
   ProcessRunner& operator=(const ProcessRunner&) = delete;
   // Waits for the program's end; after the time-out, or cancel(), its group gets SIGTERM and soon
@@ -60,15 +54,12 @@ class ProcessRunner {
   // How long this thread has waited for a CPU in its life; 0 where the kernel does not say.
   std::int64_t own_wait_ns();
 
-  struct Plan;
   base::UniqueFd own_schedstat_;
   int own_thread_ = 0;  // that it is of
   base::UniqueFd null_, errors_read_, errors_write_;
-  std::unique_ptr<Plan> plan_;        // of the last spawn: most are alike
+  bool counts_blocks_;  // see Ended::read_bytes
+  Spawner spawner_;
   std::uint64_t own_peak_bytes_ = 0;  // at least: it only grows
 };
-
-// In $PATH, as the shell would find it; the word itself if it has a slash or is not found.
-std::string find_in_path(const std::string& program);
 
 }  // namespace genscope::bench

@@ -1,7 +1,7 @@
 #include "bench/run/steady.h"
 
-#include <genscope/inference.h>
-#include <genscope/statistics.h>
+#include "analyze/inference/inference.h"
+#include "analyze/statistics/statistics.h"
 
 namespace genscope::bench {
 namespace {

@@ -5,8 +5,9 @@
 #include <cmath>
 
 #include <genscope/bench.h>
-#include <genscope/inference.h>
-#include <genscope/statistics.h>
+
+#include "analyze/inference/inference.h"
+#include "analyze/statistics/statistics.h"
 
 namespace genscope::bench {
 namespace {

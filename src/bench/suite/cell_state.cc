@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "analyze/inference/inference.h"
+#include "analyze/verdict/verdict.h"
 #include "bench/result/cell_json.h"
 
 namespace genscope::bench {

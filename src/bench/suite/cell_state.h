@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <genscope/suite.h>
-
 #include "bench/suite/journal.h"
+#include "bench/suite/suite.h"
 
 namespace genscope::bench {
 

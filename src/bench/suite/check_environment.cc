@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "bench/suite/quantities.h"
+#include "bench/run/quantities.h"
 
 namespace genscope::bench {
 namespace {

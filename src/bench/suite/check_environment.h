@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include <genscope/suite.h>
+#include "bench/suite/suite.h"
 
 namespace genscope::bench {
 

@@ -4,9 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <genscope/suite.h>
-
 #include "bench/suite/fields.h"
+#include "bench/suite/suite.h"
 
 namespace genscope::bench {
 

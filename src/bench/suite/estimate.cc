@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include <genscope/suite.h>
-
 #include "bench/suite/load_subject.h"
+#include "bench/suite/suite.h"
 #include "bench/suite/suite_folder.h"
 
 namespace genscope::bench {

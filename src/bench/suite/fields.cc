@@ -6,8 +6,8 @@
 
 #include "base/checksum.h"
 #include "base/text.h"
+#include "bench/run/quantities.h"
 #include "bench/suite/mistakes.h"
-#include "bench/suite/quantities.h"
 #include "config/yaml.h"
 
 namespace genscope::bench {

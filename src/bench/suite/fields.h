@@ -8,9 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include <genscope/suite.h>
-
 #include "advise/expression.h"
+#include "bench/suite/suite.h"
 
 namespace genscope::bench {
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include <genscope/suite.h>
-
+#include "analyze/inference/inference.h"
+#include "bench/suite/suite.h"
 #include "bench/suite/suite_quality.h"
 #include "bench/suite/targets.h"
 

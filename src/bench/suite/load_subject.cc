@@ -69,8 +69,7 @@ Sample LoadSubject::measure(const Request& request) {
   if (!options) return fail(FailureClass::startup_failed, options.error().message);
   if (server_) options->http = server_->http();
   if (request.timeout_s) options->http.timeout_s = *request.timeout_s;
-  constexpr std::uint64_t kSeedsApart = 1'000'000;
-  options->seed += (request.unit * suite_.iterations.max + request.iteration) * kSeedsApart;
+  options->seed += (request.unit * suite_.iterations.max + request.iteration) * kLoadSeedsApart;
   Result<LoadOutcome> outcome = measure_load(*options, suite_.load->find_peak, progress_);
   if (!outcome) return fail(FailureClass::startup_failed, outcome.error().message);
   if (outcome->run.interrupted) return fail(FailureClass::cancelled, "cancelled");

@@ -6,9 +6,8 @@
 #include <memory>
 #include <optional>
 
-#include <genscope/suite.h>
-
 #include "bench/http/running_server.h"
+#include "bench/suite/suite.h"
 
 namespace genscope::bench {
 

@@ -3,10 +3,9 @@
 
 #include <set>
 
-#include <genscope/suite.h>
-
+#include "bench/run/quantities.h"
 #include "bench/suite/fields.h"
-#include "bench/suite/quantities.h"
+#include "bench/suite/suite.h"
 
 namespace genscope::bench {
 namespace {

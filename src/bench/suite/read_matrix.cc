@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bench/run/quantities.h"
 #include "bench/suite/fields.h"
-#include "bench/suite/quantities.h"
 #include "bench/suite/sections.h"
 
 namespace genscope::bench {

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include <genscope/suite.h>
-
 #include "base/checksum.h"
 #include "base/file.h"
 #include "bench/result/provenance.h"
@@ -14,6 +12,7 @@
 #include "bench/suite/derived.h"
 #include "bench/suite/session.h"
 #include "bench/suite/subject_of.h"
+#include "bench/suite/suite.h"
 #include "bench/suite/suite_folder.h"
 
 namespace genscope::bench {
@@ -159,8 +158,6 @@ class SuiteMaker {
       subject = subject_of(suite_, options_, run_.folder);
     }
     if (!subject) return subject.error();
-    const bool per_image = suite_.cost.usd_per_kwh || wants("energy_j_per_image");
-    if (per_image) idle_w_ = idle_watts();
     std::string oom_path;
     if (suite_.matrix.oom_remember) {
       oom_path = fmt::format("{}/{}.oom.jsonl", options_.out, suite_stem(suite_));
@@ -183,11 +180,6 @@ class SuiteMaker {
     return Done{};
   }
 
-  bool wants(std::string_view metric) const {
-    return std::any_of(suite_.metrics.begin(), suite_.metrics.end(),
-                       [&](const SuiteMetric& one) { return one.name == metric; });
-  }
-
   // Cells that --only left out are not part of this run.
   static std::vector<PlannedCell> kept(std::vector<PlannedCell> plan) {
     std::erase_if(plan, [](const auto& cell) { return cell.skipped.starts_with("--only"); });
@@ -198,7 +190,7 @@ class SuiteMaker {
     for (Cell& cell : run_.result.cells) {
       if (cell.units.empty()) continue;
       cell.absent = absent_;
-      add_derived(suite_.cost, idle_w_, cell);
+      add_derived(suite_.cost, cell);
       summarize(cell, suite_.stop.confidence);
       for (const auto& [metric, stats] : cell.stats['A']) cell.absent.erase(metric);
     }
@@ -225,10 +217,10 @@ class SuiteMaker {
     if (suite_.runner.insecure && suite_.runner.url.starts_with("https://")) {
       run_.notes.push_back("insecure: the server's certificate was not checked.");
     }
-    if (idle_w_) {
+    if (const std::optional<double> watts = idle_watts(result.cells)) {
       result.environment.checks.push_back(
           {"gpu_idle_power", "ok",
-           fmt::format("{:.1f} W, subtracted from energy_j_per_image", *idle_w_), ""});
+           fmt::format("{:.1f} W, subtracted from energy_j_per_image", *watts), ""});
     }
     result.ended = timestamp_now();
     if (run_.interrupted) {  // what is not judged needs no statistics: they take as much as the
@@ -255,7 +247,6 @@ class SuiteMaker {
   const OnSuiteProgress& progress_;
   SuiteRun run_;
   std::optional<Journal> journal_;
-  std::optional<double> idle_w_;
   std::map<std::string, std::string> absent_;
 };
 
@@ -264,6 +255,13 @@ class SuiteMaker {
 Result<SuiteRun> run_suite(const Suite& suite, const SuiteOptions& options,
                            const OnSuiteProgress& progress) {
   return SuiteMaker(suite, options, progress).run();
+}
+
+Result<SuiteRun> run_suite(const std::string& path, const SuiteOptions& options,
+                           const OnSuiteProgress& progress) {
+  const Result<Suite> suite = read_suite(path);
+  if (!suite) return suite.error();
+  return run_suite(*suite, options, progress);
 }
 
 }  // namespace genscope::bench

@@ -5,9 +5,8 @@
 #include <filesystem>
 #include <map>
 
-#include <genscope/suite.h>
-
 #include "base/file.h"
+#include "bench/suite/suite.h"
 #include "testing/temp_dir.h"
 
 namespace genscope::bench {
@@ -416,6 +415,31 @@ TEST(RunSuite, Cost) {
   EXPECT_NEAR(usd.median, 0.001 / 4, 1e-6);
   EXPECT_TRUE(usd.ci.has_value());
   EXPECT_TRUE(run.result.cells[0].absent.contains("energy_j_per_image"));
+}
+
+TEST(RunSuite, EnergyAndMemoryOfAnImage) {
+  Bench bench;
+  const auto plain = bench.answer;
+  bench.answer = [&](const Request& request) {
+    Sample sample = plain(request);
+    sample.metrics["energy_j"] = 100;
+    sample.metrics["energy_idle_j"] = 20 * sample.metrics.at("latency_s");
+    sample.metrics["energy_net_j"] = 80;
+    sample.metrics["vram_peak_bytes"] = 8e9;
+    return sample;
+  };
+  const SuiteRun run = bench.run("  processes: 6\nmatrix: {axes: {batch: [4]}}\n");
+  const auto& stats = run.result.cells[0].stats.at('A');
+  EXPECT_EQ(stats.at("energy_j_per_image").median, 20);
+  EXPECT_EQ(stats.at("vram_peak_bytes_per_image").median, 2e9);
+  const auto& checks = run.result.environment.checks;
+  ASSERT_FALSE(checks.empty());
+  EXPECT_EQ(checks.back().name, "gpu_idle_power");
+  EXPECT_EQ(checks.back().value, "20.0 W, subtracted from energy_j_per_image");
+  // Without an axis of images there is no memory of one: it would be the peak under another name.
+  const SuiteRun single = bench.run("  processes: 6\n");
+  EXPECT_FALSE(single.result.cells[0].stats.at('A').contains("vram_peak_bytes_per_image"));
+  EXPECT_EQ(single.result.cells[0].stats.at('A').at("energy_j_per_image").median, 80);
 }
 
 TEST(RunSuite, AnUnfitMachineMeasuresNothing) {

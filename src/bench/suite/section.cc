@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "bench/suite/quantities.h"
+#include "bench/run/quantities.h"
 #include "config/scalars.h"
 
 namespace genscope::bench {

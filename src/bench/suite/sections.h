@@ -1,9 +1,8 @@
 // The parts of a suite file, one reader each. All mistakes go to `mistakes`.
 #pragma once
 
-#include <genscope/suite.h>
-
 #include "bench/suite/section.h"
+#include "bench/suite/suite.h"
 
 namespace genscope::bench {
 
@@ -31,5 +30,8 @@ void each_in_list(Section& section, const char* name, Mistakes& mistakes, const 
     take(item);
   }
 }
+
+// {name} of a value that there is not, in what the runner runs.
+void check_names(const config::YamlValue& root, const Suite& suite, Mistakes& mistakes);
 
 }  // namespace genscope::bench

@@ -15,12 +15,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include <genscope/suite.h>
-
 #include "bench/suite/cell_state.h"
 #include "bench/suite/dominance.h"
 #include "bench/suite/journal.h"
 #include "bench/suite/load_subject.h"
+#include "bench/suite/suite.h"
 
 namespace genscope::bench {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include <genscope/suite.h>
+#include "bench/suite/suite.h"
 
 namespace genscope::bench {
 

@@ -97,6 +97,7 @@ Result<Suite> parse_suite(std::string_view text, std::string_view file) {
     read_judging(root, suite, mistakes);
     check_whole(root, suite);
   }
+  check_names(*tree, suite, mistakes);
   if (mistakes.empty()) {
     // Cells that cannot be told apart, or exclusions that cannot be decided, are mistakes too.
     const Result<std::vector<PlannedCell>> plan = plan_suite(suite);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include <genscope/suite.h>
+#include "bench/suite/suite.h"
 
 namespace genscope::bench {
 namespace {
@@ -118,6 +118,32 @@ TEST(SuiteFile, HashIgnoresCommentsAndSeesValues) {
 TEST(SuiteFile, NamesAPromptFileThatIsNotThere) {
   EXPECT_THAT(suite_mistakes(std::string(kSmall) + "prompts: {file: nowhere.txt}\n"),
               HasSubstr("s.yaml:4: prompts.file: "));
+}
+
+TEST(SuiteFile, NamesOfValuesThatThereAreNot) {
+  const auto parsed = parse_suite(
+      "suite: s\n"
+      "defaults:\n"
+      "  runner:\n"
+      "    command: [gen, '{stpes}', '{size.w}', '{size.width}', \"awk '{print}'\", '${stpes}']\n"
+      "    prepare: rm {outt}\n"
+      "matrix: {axes: {steps: [1, 2], size: [8x8], out: [a, b]}}\n",
+      "s.yaml");
+  ASSERT_FALSE(parsed);
+  EXPECT_EQ(parsed.error().message,
+            "s.yaml:4: defaults.runner.command: there is no value for {stpes}; did you mean "
+            "'steps'?\n"
+            "s.yaml:4: defaults.runner.command: there is no value for {size.width}; there are out, "
+            "size, size.h, size.pixels, size.w, steps, prompt, seed, iteration\n"
+            "s.yaml:5: defaults.runner.prepare: there is no value for {outt}; did you mean 'out'?");
+  const auto asked = parse_suite(
+      "suite: s\ndefaults:\n  runner: {kind: http, url: 'http://x/{id}', body: '{\"a\": "
+      "{seed}}'}\n",
+      "s.yaml");
+  ASSERT_FALSE(asked);
+  EXPECT_EQ(asked.error().message,
+            "s.yaml:3: defaults.runner.url: there is no value for {id}; there are prompt, seed, "
+            "iteration, port");
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <genscope/suite.h>
+#include "bench/suite/suite.h"
 
 namespace genscope::bench {
 

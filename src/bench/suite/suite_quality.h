@@ -1,8 +1,7 @@
 // What a suite's runs made, against what another run made of the same prompts and seeds.
 #pragma once
 
-#include <genscope/suite.h>
-
+#include "bench/suite/suite.h"
 #include "bench/suite/targets.h"
 
 namespace genscope::bench {

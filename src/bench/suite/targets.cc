@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <map>
 
-#include <genscope/statistics.h>
-
+#include "analyze/inference/inference.h"
+#include "analyze/statistics/statistics.h"
+#include "analyze/verdict/verdict.h"
 #include "base/suggest.h"
-#include "bench/suite/quantities.h"
+#include "bench/run/quantities.h"
 
 namespace genscope::bench {
 namespace {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include <genscope/suite.h>
+#include "bench/suite/suite.h"
 
 namespace genscope::bench {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include <genscope/suite.h>
+#include "bench/suite/suite.h"
 
 namespace genscope::bench {
 

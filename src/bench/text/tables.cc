@@ -64,7 +64,9 @@ std::string two_side_table(const BenchResult& result, const Cell& cell,
                        {"change", false, 0},
                        {"95 %", false, 1},
                        {"verdict", true, 0}});
-  for (const std::string& name : shown_metrics(cell)) {
+  std::vector<std::string> names = shown_metrics(cell);
+  names.emplace_back("success_ratio");  // of the runs, not of one; there if some failed
+  for (const std::string& name : names) {
     const Comparison* const c = find_comparison(result, cell.id, name);
     if (c == nullptr) continue;
     const Judgement& j = c->judgement;

@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include <genscope/statistics.h>
-
+#include "analyze/statistics/statistics.h"
 #include "bench/output/words.h"
 #include "bench/run/gpu_meter.h"
 #include "report/format.h"

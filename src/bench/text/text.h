@@ -1,5 +1,5 @@
 // Commands that were measured, for people at a terminal: one sentence, then the figures. Suites
-// have result_text() (genscope/bench_report.h).
+// have result_text() (genscope/bench.h).
 #pragma once
 
 #include <string>

@@ -136,18 +136,19 @@ GpuWatched GpuWatch::stop() {
   for (std::size_t i = 0; i < reports.size(); ++i) {
     if (reports[i].state.reason.empty()) continue;
     // One that runs in a child is called "remote" there.
-    const bool all = reports.size() == kGpuProbes.size();
+    const bool all = reports.size() == gpu_probes().size();
     watched.absent += (watched.absent.empty() ? "" : "; ") +
-                      (all ? kGpuProbes[i] : reports[i].name) + ": " + reports[i].state.reason;
+                      (all ? std::string(gpu_probes()[i]) : reports[i].name) + ": " +
+                      reports[i].state.reason;
   }
   if (watched.absent.empty()) watched.absent = "no GPU was found";
   return watched;
 }
 
-std::vector<std::unique_ptr<Probe>> gpu_probes() {
+std::vector<std::unique_ptr<Probe>> make_gpu_probes() {
   const ProbeOptions options = probe_options_from_environment();
   std::vector<std::unique_ptr<Probe>> probes;
-  for (const std::string& probe : kGpuProbes) {
+  for (const std::string_view probe : gpu_probes()) {
     Result<std::unique_ptr<Probe>> made = make_probe(probe, options);
     if (made) probes.push_back(std::move(*made));
   }

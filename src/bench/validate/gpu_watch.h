@@ -47,7 +47,6 @@ class GpuWatch {
 };
 
 // The probes of GPUs, in this process. The command puts them into a child instead.
-inline const std::vector<std::string> kGpuProbes{"nvml", "amdgpu", "intel"};
-std::vector<std::unique_ptr<Probe>> gpu_probes();
+std::vector<std::unique_ptr<Probe>> make_gpu_probes();
 
 }  // namespace genscope::bench

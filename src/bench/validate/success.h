@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
+#include "analyze/inference/inference.h"
 #include "genscope/bench.h"
-#include "genscope/inference.h"
 
 namespace genscope::bench {
 

@@ -1,13 +1,12 @@
 // genscope bench baseline set|list|show|rm
 #include <fmt/format.h>
 
-#include <genscope/bench_report.h>
-
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/terminal.h"
 #include "bench/history/folder.h"
 #include "bench/history/history_text.h"
+#include "bench/output/output.h"
 #include "cli/bench/printing.h"
 #include "cli/bench/session.h"
 #include "cli/bench/verbs.h"

@@ -167,7 +167,7 @@ class BisectVerb final : public Command {
     options.add("--settings", settings_, "FILE", "Lines of settings instead of commits")
         .excludes(good);
     options.add("--build", build_, "CMD", "Builds a commit, in its folder");
-    options.add("--build-timeout", build_timeout_s_, "SECONDS", "Of one build")
+    options.add("--build-timeout", build_timeout_s_, "SECONDS", "Limit of one build")
         .positive()
         .show_default();
     options.add("--effect", effect_percent_, "PERCENT",
@@ -175,7 +175,7 @@ class BisectVerb final : public Command {
     options.add("--max-units", max_units_, "N", "Runs a side for one candidate")
         .range(4, 1000)
         .show_default();
-    options.add("--timeout", timeout_s_, "SECONDS", "Of one run").positive();
+    options.add("--timeout", timeout_s_, "SECONDS", "Limit of one run").positive();
     options.flag("--fresh", fresh_, "Forget what an interrupted call found");
     options.flag("--json", json_, "Print JSON");
     options.footer(kBisectFooter);

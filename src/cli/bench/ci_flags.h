@@ -4,8 +4,7 @@
 
 #include <string>
 
-#include <genscope/bench_report.h>
-
+#include "bench/output/output.h"
 #include "cli/command.h"
 
 namespace genscope::cli::bench {

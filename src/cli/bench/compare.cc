@@ -3,9 +3,8 @@
 
 #include <algorithm>
 
-#include <genscope/bench_report.h>
-
 #include "base/terminal.h"
+#include "bench/output/output.h"
 #include "cli/bench/ci_flags.h"
 #include "cli/bench/printing.h"
 #include "cli/bench/session.h"

@@ -1,8 +1,7 @@
 // What a suite would do.
 #pragma once
 
-#include <genscope/suite.h>
-
+#include "bench/suite/suite.h"
 #include "cli/bench/session.h"
 #include "cli/command.h"
 

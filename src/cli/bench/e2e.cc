@@ -3,10 +3,9 @@
 
 #include <map>
 
-#include <genscope/statistics.h>
-
 #include "bench/output/words.h"
-#include "bench/suite/quantities.h"
+#include "bench/run/quantities.h"
+#include "bench/validate/column.h"
 #include "bench/validate/success.h"
 #include "cli/bench/prompted.h"
 #include "cli/bench/verbs.h"
@@ -177,17 +176,16 @@ class E2e final : public Command {
     }
     if (!target_s_) return;
     const core::Metric metric = core::metric("latency_s");
-    result.targets.push_back(most_target("latency_s", "median", *target_s_,
-                                         stats::quantile(times, 0.5),
-                                         stats::median_interval(times)));
+    result.targets.push_back(most_target("latency_s", "median", *target_s_, core::median_of(times),
+                                         core::median_interval_of(times)));
     if (times.empty()) return add(core::kVerdictFailed, "The target is missed: no run succeeded.");
-    const double median = *stats::quantile(times, 0.5);
-    const auto interval = stats::median_interval(times);
+    const double median = *core::median_of(times);
+    const auto interval = core::median_interval_of(times);
     if ((interval ? interval->high : median) > *target_s_) {
       add(core::kVerdictFailed,
           median > *target_s_
               ? fmt::format("The target of {} is missed.", core::figure(metric.name, *target_s_))
-              : fmt::format("The target of {} is not shown: the interval reaches over it.",
+              : fmt::format("The target of {} is not proved: the interval goes beyond it.",
                             core::figure(metric.name, *target_s_)));
     }
   }

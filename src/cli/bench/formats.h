@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include <genscope/bench_report.h>
+#include "bench/output/output.h"
 
 namespace genscope::cli::bench {
 

@@ -41,7 +41,7 @@ class FrontierVerb final : public Command {
         .positive();
     options.add("--oom-exit", oom_exits_, "CODE", "Exit code that means out of memory; repeatable")
         .one_each();
-    options.add("--timeout", timeout_s_, "SECONDS", "Of one run").positive();
+    options.add("--timeout", timeout_s_, "SECONDS", "Limit of one run").positive();
     options.flag("--json", json_, "Print JSON");
     options.footer(kFrontierFooter);
   }

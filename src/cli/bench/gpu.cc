@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "bench/output/words.h"
-#include "bench/suite/quantities.h"
+#include "bench/run/quantities.h"
 #include "bench/validate/gpu_watch.h"
 #include "bench/validate/success.h"
 #include "cli/bench/prompted.h"
@@ -66,7 +66,8 @@ class Gpu final : public Command {
     const auto subject = prompts_.subject(what_);
     SamplerOptions sampling;
     sampling.fast_ns = static_cast<std::int64_t>(interval_s_ * 1e9);
-    auto probes = watch::make_probes(core::kGpuProbes, probe_options_from_environment(), sampling);
+    const std::vector<std::string> names(gpu_probes().begin(), gpu_probes().end());
+    auto probes = watch::make_probes(names, probe_options_from_environment(), sampling);
     if (!probes) return probes.error();
     core::GpuWatch watch(std::move(*probes), interval_s_);
     if (const Status started = watch.start(); !started) return started.error();

@@ -43,8 +43,8 @@ class HistoryVerb final : public Command {
   void add_options(Options& options) override {
     options.add("METRIC", metric_, "",
                 "rss_peak_bytes, energy_j, ...; default: latency_s, and with --html all");
-    options.add("--suite", suite_, "NAME", "Of this suite");
-    options.add("--cell", cell_, "ID", "Of this cell alone");
+    options.add("--suite", suite_, "NAME", "Results of this suite");
+    options.add("--cell", cell_, "ID", "Results of this cell alone");
     options.add("--target", target_, "VALUE", "What it must keep to; default: the suite's target");
     options.add("--effect", effect_percent_, "PERCENT", "Smallest change of level that counts")
         .range(0.1, 1000)

@@ -13,8 +13,7 @@ void Launching::add_options(Options& options) {
   const Option launch =
       options.add("--launch", engine_, "ENGINE", "Run the cells by slurm, or print a job for k8s")
           .one_of({"slurm", "k8s"});
-  options.add("--at-once", launch_.at_once, "N", "With --launch: so many tasks at a time")
-      .needs(launch);
+  options.add("--at-once", launch_.at_once, "N", "With --launch: tasks at a time").needs(launch);
   options.flag("--share-nodes", shared_, "With --launch slurm: other jobs may use the node, too")
       .needs(launch);
   options.add("--sbatch", launch_.extra, "OPTION", "With --launch slurm: an option for sbatch")

@@ -4,10 +4,9 @@
 #include <string>
 #include <vector>
 
-#include <genscope/suite.h>
-
 #include "bench/machines/gather.h"
 #include "bench/machines/launch.h"
+#include "bench/suite/suite.h"
 #include "cli/options.h"
 
 namespace genscope::cli::bench {

@@ -9,6 +9,7 @@
 
 #include "base/characters.h"
 #include "base/clock.h"
+#include "base/figures.h"
 #include "base/printable.h"
 #include "base/terminal.h"
 #include "bench/output/words.h"
@@ -22,9 +23,7 @@ constexpr std::int64_t kPlainNs = 5'000'000'000;
 
 std::string clock_text(double seconds) {
   if (seconds < 60) return fmt::format("{:.0f} s", std::ceil(seconds));
-  const auto whole = static_cast<long>(std::lround(seconds));
-  if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
-  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+  return base::clock_time(std::round(seconds));
 }
 
 std::string change_so_far(const Judgement& j) {

@@ -94,7 +94,8 @@ class Load final : public Command {
 
   void add_options(Options& options) override {
     add_load_options(options, words_);
-    options.add("--units", units_, "N", "Load it so often, with other arrivals: for verdicts")
+    options
+        .add("--units", units_, "N", "Repeat the load this often, with new arrivals: for verdicts")
         .positive()
         .show_default();
     options.add("--pool", pool_, "FILE...", "Raw requests of several generators, taken as one run");
@@ -131,7 +132,7 @@ class Load final : public Command {
     cell.id = gb::cell_id(cell.params);
     const std::uint64_t first_seed = options->seed;
     for (std::uint64_t i = 0; i < units_ && !gb::cancelled(); ++i) {
-      options->seed = first_seed + i * kSeedsApart;
+      options->seed = first_seed + i * gb::kLoadSeedsApart;
       gb::Unit unit = begin_unit(cell);
       Result<gb::LoadOutcome> one = measure_one(*options);
       if (!one) return one.error();
@@ -150,8 +151,9 @@ class Load final : public Command {
           return true;
         },
         [&](const gb::PeakTrial& trial) {
-          line.say(
-              fmt::format("{}: {}", gb::rate_text(trial.rate), gb::load_sentence(trial.summary)));
+          line.say(fmt::format("{}: {}", gb::rate_text(trial.rate),
+                               trial.gave_up ? "SLO missed, ended early: too many wait too long."
+                                             : gb::load_sentence(trial.summary)));
           return !gb::cancelled();
         });
   }
@@ -297,7 +299,6 @@ class Load final : public Command {
     return base::write_file(raw_, gb::load_to_jsonl(shown_.front().outcome.run));
   }
 
-  static constexpr std::uint64_t kSeedsApart = 1'000'000;
   LoadWords words_;
   std::vector<std::string> pool_;
   std::string raw_;

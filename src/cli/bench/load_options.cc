@@ -124,7 +124,7 @@ void add_load_options(Options& options, LoadWords& words) {
   options.add("--arrivals", words.spec.arrivals, "KIND", "poisson, gamma or constant, with --rate")
       .one_of({"poisson", "gamma", "constant"});
   options.add("--cv", words.spec.cv, "N",
-              "Of gamma: spread of the times between arrivals over their mean; 1 is Poisson");
+              "With gamma: spread of the times between arrivals over their mean; 1 is Poisson");
   options.add("--trace", words.trace_file, "FILE",
               "Open loop: arrival times in seconds, one a line");
   options
@@ -132,7 +132,7 @@ void add_load_options(Options& options, LoadWords& words) {
            "Closed loop: users who ask in turn; default 1")
       .positive();
   options.add("--scenario", words.spec.scenario, "NAME",
-              "Of MLPerf: single-stream, multi-stream, server or offline");
+              "MLPerf scenario: single-stream, multi-stream, server or offline");
   options.add("--duration", words.duration, "TIME", "How long requests are sent; default 10s");
   options.add("--requests", words.spec.requests, "N", "How many, at most").positive();
   options.add("--warmup", words.spec.warmup, "N", "Requests before, that do not count; default 1");
@@ -145,7 +145,8 @@ void add_load_options(Options& options, LoadWords& words) {
       .range(0, 100)
       .show_default();
   options.flag("--find-peak", words.spec.find_peak, "Search the highest rate that meets the SLO");
-  options.add("--seed", words.spec.seed, "N", "Of arrivals and of requests").show_default();
+  options.add("--seed", words.spec.seed, "N", "Seed of the arrivals and the requests")
+      .show_default();
   options.add("--endpoint", words.endpoint, "NAME",
               "openai-images, openai-chat, comfyui or json; default: by the path");
   options.add("--method", words.method, "NAME", "Default: POST with a body, else GET");
@@ -157,7 +158,7 @@ void add_load_options(Options& options, LoadWords& words) {
       .one_each();
   options.add("--header", words.headers, "TEXT", "'Name: value'; may be given again").one_each();
   options.add("--expect", words.expect, "POINTER[=VALUE]", "What a good answer holds: /data/0/url");
-  options.add("--status", words.status, "N", "Of a good answer; default: 200 to 299")
+  options.add("--status", words.status, "N", "Status of a good answer; default: 200 to 299")
       .range(100, 599);
   options.add("--timeout", words.timeout, "TIME", "For one request; default 10m");
   options.add("--connections", words.connections, "N", "Open at once, at most; default 1024")

@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <genscope/bench_load.h>
-
+#include "bench/http/load.h"
 #include "cli/bench/tls_flags.h"
 #include "cli/options.h"
 

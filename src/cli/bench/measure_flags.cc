@@ -5,7 +5,7 @@
 #include <set>
 
 #include "bench/run/expand.h"
-#include "bench/suite/quantities.h"
+#include "bench/run/quantities.h"
 #include "cli/bench/shell_words.h"
 
 namespace genscope::cli::bench {
@@ -37,10 +37,14 @@ std::vector<std::string> values_of(const std::string& list) {
 }  // namespace
 
 void MeasureFlags::add_options(Options& options) {
-  options.add("--units", units_, "N", "Exactly so many runs a side").range(1, 1e6);
-  options.add("--min-units", min_units_, "N", "At least so many; default 4, 10 of short ones")
+  options.add("--units", units_, "N", "Run exactly this many times on each side").range(1, 1e6);
+  options
+      .add("--min-units", min_units_, "N",
+           "Run at least this often; default 4, or 10 if runs are short")
       .range(1, 1e6);
-  options.add("--max-units", max_units_, "N", "At most so many; default 40, 400 of short ones")
+  options
+      .add("--max-units", max_units_, "N",
+           "Run at most this often; default 40, or 400 if runs are short")
       .range(1, 1e6);
   options.add("--warmup", warmup_, "N", "Warm-up runs at most; how many is found by their times")
       .range(0, 1e6)
@@ -62,7 +66,7 @@ void MeasureFlags::add_options(Options& options) {
   options.add("--ready-port", setup_.ready_port, "PORT", "It is ready when this port accepts")
       .range(1, 65535);
   options.add("--ready-file", setup_.ready_file, "PATH", "It is ready when this file exists");
-  options.add("--ready-timeout", setup_timeout_, "TIME", "Wait so long for it").show_default();
+  options.add("--ready-timeout", setup_timeout_, "TIME", "Wait this long for it").show_default();
   options.add("--timeout", timeout_, "TIME", "End a run that takes longer; it failed");
   options.flag("-i,--ignore-failure", ignore_failure_, "Count runs with any exit code");
   options
@@ -82,13 +86,15 @@ void MeasureFlags::add_options(Options& options) {
   options.add("--order", order_, "ORDER", "abba, latin, random or blocks")
       .one_of({"abba", "latin", "random", "blocks"})
       .show_default();
-  options.add("--show-output", show_, "WHAT", "Of the commands: none, stderr or all; on stderr")
+  options
+      .add("--show-output", show_, "WHAT",
+           "Show the commands' output on stderr: none, stderr or all")
       .one_of({"none", "stderr", "all"})
       .show_default();
   options.flag("--record", record_, "Let commands record stages; default: if they can");
-  options.flag("--no-record", no_record_, "Do not");
+  options.flag("--no-record", no_record_, "Do not let commands record stages");
   options.add("--keep-runs", keep_runs_, "DIR", "Keep what they recorded, a run each");
-  options.add("--seed", seed_, "N", "Of the order").show_default();
+  options.add("--seed", seed_, "N", "Seed of the order").show_default();
   options.flag("--strict", strict_, "Exit with 3 if it is not decided");
   options.flag("--verbose", verbose_, "Say how far it is, also where no terminal is");
 }

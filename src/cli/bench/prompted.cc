@@ -7,13 +7,12 @@
 #include <algorithm>
 #include <cstdio>
 
-#include <genscope/statistics.h>
-
 #include "base/file_reader.h"
 #include "bench/output/words.h"
 #include "bench/result/timestamp.h"
-#include "bench/suite/quantities.h"
+#include "bench/run/quantities.h"
 #include "bench/suite/subject_of.h"
+#include "bench/validate/column.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
 
@@ -40,7 +39,7 @@ core::TargetResult target_of(const std::string& metric, const char* stat, double
   target.value = value;
   target.ci = interval;
   if (value) {
-    target.score = target_score(limit, *value, direction, interval);
+    target.score = core::score_target(limit, *value, direction, interval);
     // These verbs ask for the bad end of the interval.
     if (target.score && target.score->confident == false) target.score->met = false;
   } else {
@@ -83,7 +82,7 @@ void PromptFlags::add_options(Options& options) {
   options.add("--prompt", prompts_, "TEXT", "One more prompt. Repeatable").one_each();
   options.add("--seeds", seeds_text_, "LIST",
               "Seeds for each prompt: 1,2,3; {seed} in the command");
-  options.add("--repeat", repeat_, "N", "Each prompt and seed so often")
+  options.add("--repeat", repeat_, "N", "Run each prompt and seed this often")
       .range(1, 1e6)
       .show_default();
   options.add("--warmup", warmup_, "N", "Runs first that do not count")
@@ -95,8 +94,8 @@ void PromptFlags::add_options(Options& options) {
            "File that a run makes: a missing, broken or blank one is a failure. Repeatable")
       .one_each();
   options.add("--endpoint", endpoint_, "KIND",
-              "Of a URL: openai-images, openai-chat, comfyui or json");
-  options.add("--model", model_, "NAME", "Of a URL: the model that is asked for");
+              "Kind of a URL: openai-images, openai-chat, comfyui or json");
+  options.add("--model", model_, "NAME", "With a URL: the model to ask for");
   tls_.add_options(options);
 }
 
@@ -237,11 +236,11 @@ Json figures(const std::vector<double>& values) {
   double sum = 0;
   for (const double value : values) sum += value;
   Json out{{"n", values.size()},
-           {"median", *stats::quantile(values, 0.5)},
+           {"median", *core::median_of(values)},
            {"mean", sum / static_cast<double>(values.size())},
            {"min", *ends.first},
            {"max", *ends.second}};
-  if (const auto interval = stats::median_interval(values)) {
+  if (const auto interval = core::median_interval_of(values)) {
     out["ci"] = {interval->low, interval->high};
     out["level"] = interval->confidence;
   }
@@ -251,8 +250,8 @@ Json figures(const std::vector<double>& values) {
 std::string time_words(const std::vector<double>& values) {
   if (values.empty()) return "not measured";
   const core::Metric metric = core::metric("latency_s");
-  std::string words = core::figure(metric.name, *stats::quantile(values, 0.5));
-  if (const auto interval = stats::median_interval(values)) {
+  std::string words = core::figure(metric.name, *core::median_of(values));
+  if (const auto interval = core::median_interval_of(values)) {
     words += fmt::format(" ({:.0f} %: {} to {})", interval->confidence * 100,
                          core::figure(metric.name, interval->low),
                          core::figure(metric.name, interval->high));

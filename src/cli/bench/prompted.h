@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "bench/suite/suite.h"
 #include "bench/validate/prompts.h"
 #include "cli/bench/ci_flags.h"
 #include "cli/bench/session.h"
 #include "cli/bench/tls_flags.h"
 #include "cli/command.h"
-#include "genscope/suite.h"
 
 namespace genscope::cli::bench {
 

@@ -1,5 +1,5 @@
 // genscope bench report, and its other name, genscope bench export
-#include <genscope/bench_report.h>
+#include "bench/output/output.h"
 
 #include "base/terminal.h"
 #include "cli/bench/ci_flags.h"
@@ -54,11 +54,11 @@ class ReportVerb final : public Command {
     options
         .add("-o,--output", output_, "PATH", "Write to this file, whole or not at all; - is stdout")
         .show_default();
-    options.add("--x", page_.x_axis, "AXIS", "Of html: the axis across; default: the longest");
-    options.add("--y", page_.y_axis, "AXIS", "Of html: the axis down; default: the next");
-    options.add("--metric", page_.metric, "METRIC", "Of html: what is drawn").show_default();
-    options.flag("--all", all_, "Of text: every metric of every cell");
-    options.flag("--identify", identify_, "Of json: keep the folders of this machine");
+    options.add("--x", page_.x_axis, "AXIS", "With html: the axis across; default: the longest");
+    options.add("--y", page_.y_axis, "AXIS", "With html: the axis down; default: the next");
+    options.add("--metric", page_.metric, "METRIC", "With html: the metric to draw").show_default();
+    options.flag("--all", all_, "With text: every metric of every cell");
+    options.flag("--identify", identify_, "With json: keep the folders of this machine");
     ci_.add_options(options, "the folder of PATH");
     options.footer(kReportFooter);
   }

@@ -3,11 +3,10 @@
 
 #include <cstdio>
 
-#include <genscope/bench_report.h>
-#include <genscope/suite.h>
-
 #include "base/terminal.h"
-#include "bench/suite/quantities.h"
+#include "bench/output/output.h"
+#include "bench/run/quantities.h"
+#include "bench/suite/suite.h"
 #include "cli/bench/dry_run.h"
 #include "cli/bench/launch.h"
 #include "cli/bench/live_view.h"
@@ -53,7 +52,7 @@ class RunSuite final : public Command {
     options.add("--only", options_.only, "EXPR", "Only cells for which this holds: 'steps > 10'");
     options.add("--resume", options_.resume, "DIR", "Go on with the run in this folder");
     options.add("--out", options_.out, "DIR", "Where the run's folder is made").show_default();
-    options.add("--seed", options_.seed, "N", "Of samples and of the order").show_default();
+    options.add("--seed", options_.seed, "N", "Seed of the samples and the order").show_default();
     options.flag("--retry-oom", options_.retry_oom, "Try again what ran out of memory before");
     options.flag("--strict", options_.strict, "Exit with 3 if something is not decided");
     options.flag("--verbose", verbose_, "Say how far it is, also where no terminal is");

@@ -128,9 +128,9 @@ class FixedWork final : public Command {
  public:
   const char* name() const override { return "fixed-work"; }
   const char* summary() const override { return "The work that selfcheck measures"; }
+  bool hidden() const override { return true; }
   void add_options(Options& options) override {
     options.add("--rounds", rounds_, "N", "How much").show_default();
-    options.hide();
   }
   Result<int> run(const Globals&) override {
     // Always true; the compiler cannot know.

@@ -7,10 +7,9 @@
 #include <array>
 #include <cstdio>
 
-#include <genscope/bench_report.h>
-
 #include "base/suggest.h"
 #include "base/terminal.h"
+#include "bench/output/output.h"
 #include "bench/result/provenance.h"
 #include "bench/result/timestamp.h"
 #include "bench/text/text.h"

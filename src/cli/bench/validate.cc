@@ -1,12 +1,12 @@
 // genscope bench validate RESULT|SUITE
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
-#include <genscope/suite.h>
-
 #include "base/terminal.h"
+#include "bench/suite/suite.h"
 #include "bench/suite/suite_folder.h"
 #include "bench/suite/targets.h"
 #include "bench/suite/targets_text.h"
@@ -34,7 +34,7 @@ constexpr const char* kValidateFooter =
     "  2    usage, or an input that cannot be used\n"
     "  3    a target is open, with --strict\n"
     "  6    there is no result, or no baseline\n"
-    "  7    there is no target to judge\n";
+    "  7    there is no target to judge, or none was measured\n";
 
 bool is_suite_file(const std::string& word) {
   return (word.ends_with(".yaml") || word.ends_with(".yml")) && std::filesystem::exists(word);
@@ -108,9 +108,14 @@ class Validate final : public Command {
     targets.targets = result.targets;
     for (core::Cell& cell : targets.cells) cell.status = "ok";  // failures were judged by the run
     result.exit = core::decide_exit(targets, options_.strict);
-    if (!result.targets.empty()) return;
+    const bool measured =
+        std::any_of(result.targets.begin(), result.targets.end(),
+                    [](const core::TargetResult& target) { return target.value.has_value(); });
+    if (measured) return;
     result.exit.code = core::worse_exit(result.exit.code, core::kNothingMeasured);
-    result.exit.reasons.insert(result.exit.reasons.begin(), "There is no target.");
+    result.exit.reasons.insert(result.exit.reasons.begin(), result.targets.empty()
+                                                                ? "There is no target."
+                                                                : "No target was measured.");
   }
 
   Result<int> print(const core::BenchResult& result, const Globals& globals) const {

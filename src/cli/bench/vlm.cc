@@ -3,10 +3,9 @@
 
 #include <fstream>
 
-#include <genscope/statistics.h>
-
 #include "base/file.h"
 #include "bench/output/words.h"
+#include "bench/validate/column.h"
 #include "cli/bench/live_view.h"
 #include "cli/bench/prompted.h"
 #include "cli/bench/verbs.h"
@@ -175,17 +174,15 @@ class Vlm final : public Command {
   static void add_difference(const core::Cell& cell, std::string& text, Json& finding) {
     const std::vector<double> alone = core::unit_values(cell, 'A', "latency_s");
     const std::vector<double> with = core::unit_values(cell, 'B', "latency_s");
-    const auto found = attribute(alone, with, {}, alone.size() == with.size());
+    const auto found = core::difference_of(alone, with, alone.size() == with.size());
     if (!found) return;
     const core::Metric metric = core::metric("latency_s");
-    Json added{{"seconds", found->total.difference}};
-    text +=
-        fmt::format("the image adds       {}", core::figure(metric.name, found->total.difference));
-    if (found->total.interval) {
-      added["ci"] = {found->total.interval->low, found->total.interval->high};
-      text +=
-          fmt::format(" (95 %: {} to {})", core::figure(metric.name, found->total.interval->low),
-                      core::figure(metric.name, found->total.interval->high));
+    Json added{{"seconds", found->difference}};
+    text += fmt::format("the image adds       {}", core::figure(metric.name, found->difference));
+    if (found->interval) {
+      added["ci"] = {found->interval->low, found->interval->high};
+      text += fmt::format(" (95 %: {} to {})", core::figure(metric.name, found->interval->low),
+                          core::figure(metric.name, found->interval->high));
     }
     text += "\n";
     finding["image_adds_s"] = std::move(added);

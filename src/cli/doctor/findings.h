@@ -1,12 +1,14 @@
 // What `genscope doctor` found, as plain data, and its two outputs.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <genscope/probe.h>
 
 #include "watch/cells.h"
+#include "watch/python_trouble.h"
 
 namespace genscope::cli::doctor {
 
@@ -18,6 +20,7 @@ struct ProbeFinding {
 
 struct Findings {
   std::vector<ProbeFinding> probes;
+  std::optional<watch::PythonTrouble> python;  // why `python3` gets no hooks; none if it does
   Snapshot snapshot;
 };
 

@@ -45,6 +45,15 @@ Findings usual() {
   return findings;
 }
 
+TEST(Doctor, SaysWhyPythonHasNoHooks) {
+  Findings findings = usual();
+  findings.python = watch::PythonTrouble{"python3 is older than 3.10", "use Python 3.10 or later"};
+  EXPECT_THAT(findings_text(findings, {.width = 100, .color = false, .unicode = false}),
+              ::testing::HasSubstr("Python hooks: python3 is older than 3.10\n"
+                                   "  remedy: use Python 3.10 or later\n"));
+  EXPECT_THAT(findings_json(findings), ::testing::HasSubstr("\"state\": \"broken\""));
+}
+
 TEST(Doctor, PrintsATableThenReasonsThenGaps) {
   EXPECT_EQ(findings_text(usual(), {.width = 100, .color = false, .unicode = false}),
             "PROBE    STATE   DEVICES SERIES      FAST    NORMAL      SLOW      CORE\n"
@@ -55,6 +64,8 @@ TEST(Doctor, PrintsATableThenReasonsThenGaps) {
             "\n"
             "nvml absent: libnvidia-ml.so.1 is not installed\n"
             "  remedy: install the NVIDIA driver\n"
+            "\n"
+            "Python hooks: python3 loads them\n"
             "\n"
             "Without a value:\n"
             "  box: pressure_cpu_some_ns, pressure_io_some_ns: absent (no PSI)\n"

@@ -70,6 +70,11 @@ std::string findings_json(const Findings& findings) {
     if (series.metric == nullptr) continue;
     document["series"].push_back(series_json(findings.snapshot, series));
   }
+  document["python"] = {{"state", findings.python ? "broken" : "works"}};
+  if (findings.python) {
+    document["python"]["reason"] = findings.python->reason;
+    document["python"]["remedy"] = findings.python->remedy;
+  }
   const double children = children_core_ratio(findings.snapshot);
   document["children_core_ratio"] = children > 0 ? Json(children) : Json();
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -43,7 +43,8 @@ class Text {
 
   std::string make(const Findings& findings) {
     table(findings);
-    for (const ProbeFinding& probe : findings.probes) trouble(probe);
+    for (const ProbeFinding& probe : findings.probes) problem_lines(probe);
+    python(findings.python);
     missing(findings.snapshot);
     return std::move(text_);
   }
@@ -91,7 +92,7 @@ class Text {
     }
   }
 
-  void trouble(const ProbeFinding& probe) {
+  void problem_lines(const ProbeFinding& probe) {
     const ProbeState& state = probe.report.state;
     if (state.kind == ProbeState::Kind::works && state.reason.empty()) return;
     text_ += "\n";
@@ -100,6 +101,14 @@ class Text {
     wrapped(std::move(line), state.reason.empty() ? "no reason given" : state.reason);
     if (state.kind == ProbeState::Kind::works || state.remedy.empty()) return;
     wrapped(Line(look_).add("  remedy: ", Style::bold), state.remedy);
+  }
+
+  void python(const std::optional<watch::PythonTrouble>& trouble) {
+    text_ += "\n";
+    Line line(look_);
+    line.add("Python hooks: ", trouble ? Style::bad : Style::good);
+    wrapped(std::move(line), trouble ? trouble->reason : "python3 loads them");
+    if (trouble) wrapped(Line(look_).add("  remedy: ", Style::bold), trouble->remedy);
   }
 
   void missing(const Snapshot& snapshot) {

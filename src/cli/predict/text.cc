@@ -63,7 +63,14 @@ class Text {
     what += fmt::format(", batch {}, {}, {}, {} weights", w.batch, count(w.steps, "step", "steps"),
                         count(*w.guidance_passes, "guidance pass", "guidance passes"),
                         w.dtype ? name(*w.dtype) : "stored");
+    if (p.arithmetic != Arithmetic::bf16) {
+      what += fmt::format(", {} arithmetic", name(p.arithmetic));
+    }
     if (w.offload != Offload::none) what += fmt::format(", {} offload", name(w.offload));
+    if (w.devices > 1) {
+      what += fmt::format(", {} GPUs ({} for guidance, by {} that share the tokens)", w.devices,
+                          p.guidance_devices, p.token_devices);
+    }
     row("", what);
   }
 
@@ -84,9 +91,20 @@ class Text {
     if (p.decode_seconds > 0) all += fmt::format(", decoding {}", seconds_text(p.decode_seconds));
     if (p.load_seconds > 0) all += fmt::format(", loading {}", seconds_text(p.load_seconds));
     row("", all);
+    if (p.expected) {
+      const Expected& e = *p.expected;
+      row("Expected",
+          fmt::format(
+              "{} to {} a step, {} to {} in all: published runs reach {:.0f} to {:.0f} % of "
+              "the peak",
+              seconds_text(e.step_low), seconds_text(e.step_high), seconds_text(e.total_low),
+              seconds_text(e.total_high), 100 * e.mfu_low, 100 * e.mfu_high));
+    }
     if (p.joules) {
       row("Energy",
-          fmt::format("{} at {} W", watch::joules_text(*p.joules), figure(*p.hardware.watts)));
+          fmt::format("{} at {}{} W", base::energy(*p.joules),
+                      p.workload.devices > 1 ? fmt::format("{} x ", p.workload.devices) : "",
+                      figure(*p.hardware.watts)));
     }
   }
 
@@ -110,8 +128,11 @@ class Text {
     } else {
       row("Memory", peak);
     }
-    row("", fmt::format("weights {} (of the denoiser {}), activations {}, VAE {}",
-                        bytes_text(p.weight_bytes), bytes_text(p.denoiser_bytes),
+    const std::string experts =
+        p.expert_bytes > 0 ? fmt::format(", of its other experts {}", bytes_text(p.expert_bytes))
+                           : "";
+    row("", fmt::format("weights {} (of the denoiser {}{}), activations {}, VAE {}",
+                        bytes_text(p.weight_bytes), bytes_text(p.denoiser_bytes), experts,
                         bytes_text(p.activation_bytes),
                         p.vae_peak_bytes > 0 ? bytes_text(p.vae_peak_bytes) : watch::kUnknown));
     row("", fmt::format("{} more if attention is not fused", bytes_text(p.math_attention_bytes)));
@@ -166,14 +187,16 @@ std::string shown_text(const Shown& shown, bool explain, const Look& look) {
 }
 
 std::string hardware_text(const std::vector<Hardware>& table) {
-  std::string text = fmt::format("{:<23}{:>8}{:>8}{:>8}{:>8}{:>6}{:>6}  {}\n", "DEVICE", "BF16",
-                                 "FP8", "FP16", "GB/S", "GIB", "W", "SOURCE");
+  std::string text =
+      fmt::format("{:<23}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>6}{:>6}  {}\n", "DEVICE", "BF16", "FP8",
+                  "INT8", "4-BIT", "FP16", "GB/S", "GIB", "W", "SOURCE");
   const auto optional = [](const std::optional<double>& value) {
     return value ? fmt::format("{}", *value) : std::string("-");
   };
   for (const Hardware& row : table) {
-    text += fmt::format("{:<23}{:>8}{:>8}{:>8}{:>8}{:>6}{:>6}  {}\n", row.name, row.bf16_tflops,
-                        optional(row.fp8_tflops), optional(row.fp16_tflops), row.bandwidth_gbs,
+    text += fmt::format("{:<23}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>6}{:>6}  {}\n", row.name,
+                        row.bf16_tflops, optional(row.fp8_tflops), optional(row.int8_tops),
+                        optional(row.four_bit_tflops), optional(row.fp16_tflops), row.bandwidth_gbs,
                         row.memory_gib, optional(row.watts), row.source);
   }
   return text + "TFLOPS dense, with fp32 accumulation. `cpu` is measured on the spot.\n";

@@ -38,7 +38,8 @@ TEST(PredictText, ExplainsOnRequest) {
 }
 
 TEST(PredictText, RoundedSizesAreAlwaysSaid) {
-  EXPECT_THAT(text(flux({.width = 1000, .height = 1000})), HasSubstr("taken as 992x992"));
+  EXPECT_THAT(text(flux({.width = 1000, .height = 1000, .round = true})),
+              HasSubstr("taken as 992x992"));
 }
 
 TEST(PredictText, StaysInsideTheTerminal) {

@@ -1,6 +1,7 @@
 #include "cli/top/frame.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "watch/figures.h"
 
@@ -38,7 +39,8 @@ void give_reason(Reading& reading, const char* reason) {
   }
 }
 
-std::vector<ProcessLine> merged_processes(const Snapshot& snapshot) {
+std::vector<ProcessLine> merged_processes(const Snapshot& snapshot,
+                                          const std::vector<ProcessRow>& machine) {
   std::map<std::uint32_t, ProcessLine> by_pid;
   for (const Snapshot::Processes& list : snapshot.processes) {
     const bool tree = list.entity < snapshot.entities.size() &&
@@ -54,6 +56,17 @@ std::vector<ProcessLine> merged_processes(const Snapshot& snapshot) {
         if (row.start != 0) line.row.start = row.start;
       }
       line.in_tree |= tree;
+      line.on_gpu |= !tree;
+    }
+  }
+  for (const ProcessRow& row : machine) {
+    const auto [place, is_new] = by_pid.try_emplace(row.pid);
+    ProcessRow& known_row = place->second.row;
+    if (is_new) {
+      known_row = row;
+    } else if (!known(known_row.cpu_ns)) {  // a GPU's list knows its memory there, no more
+      merge(known_row, row);
+      known_row.start = row.start;
     }
   }
   std::vector<ProcessLine> lines;
@@ -84,6 +97,19 @@ void extend(watch::Trails& trails, const Snapshot& snapshot) {
 
 }  // namespace
 
+void sort_processes(std::vector<ProcessLine>& lines, ProcessOrder order) {
+  const auto figures = [order](const ProcessLine& line) {
+    const double cpu = known(line.cpu_cores).value_or(-1);
+    const double memory = known(line.row.rss_bytes).value_or(-1);
+    const double gpu = known(line.row.gpu_memory_bytes).value_or(-1);
+    return order == ProcessOrder::cpu      ? std::tuple(cpu, memory, gpu)
+           : order == ProcessOrder::memory ? std::tuple(memory, cpu, gpu)
+                                           : std::tuple(gpu, cpu, memory);
+  };
+  std::stable_sort(lines.begin(), lines.end(),
+                   [&](const auto& a, const auto& b) { return figures(a) > figures(b); });
+}
+
 std::string why(const Reading& reading) {
   if (reading.reason != nullptr && *reading.reason != '\0') return reading.reason;
   if (reading.status == SampleStatus::ok) return "not a number";
@@ -110,14 +136,14 @@ Reading Tracker::cpu_cores(const ProcessRow& row, std::map<Key, CpuTime>& now) c
 
 void Tracker::complete(Frame& frame) {
   std::map<Key, CpuTime> now;
-  frame.processes = merged_processes(frame.snapshot);
+  frame.processes = merged_processes(frame.snapshot, frame.machine);
   for (ProcessLine& line : frame.processes) line.cpu_cores = cpu_cores(line.row, now);
   last_ = std::move(now);
-  const auto order = [](const ProcessLine& line) {
-    return std::pair(known(line.cpu_cores).value_or(-1), known(line.row.rss_bytes).value_or(-1));
-  };
-  std::stable_sort(frame.processes.begin(), frame.processes.end(),
-                   [&](const auto& a, const auto& b) { return order(a) > order(b); });
+  sort_processes(frame.processes, ProcessOrder::cpu);
+  std::size_t others = 0;
+  std::erase_if(frame.processes, [&](const ProcessLine& line) {
+    return !line.in_tree && !line.on_gpu && ++others > Frame::kBusiest;
+  });
   extend(trails_, frame.snapshot);
   frame.trails = trails_;
 }

@@ -20,7 +20,12 @@ struct ProcessLine {
   ProcessRow row;     // gpu_memory_bytes over all GPUs, gpu_busy_ratio of the busiest
   Reading cpu_cores;  // CPU time a second, since the last frame
   bool in_tree = false;
+  bool on_gpu = false;  // a GPU lists it
 };
+
+enum class ProcessOrder : std::uint8_t { cpu, memory, gpu_memory };
+// The largest first.
+void sort_processes(std::vector<ProcessLine>& lines, ProcessOrder order);
 
 struct RunLine {
   std::string path;
@@ -33,6 +38,10 @@ struct Frame {
   std::string watched;  // what the tree is: "session 4242", "process 77"
   Snapshot snapshot;
   std::vector<ProbeReport> probes;
+  // Of all processes of the machine, where no tree was asked for: of those in no other list the
+  // busiest are shown.
+  std::vector<ProcessRow> machine;
+  static constexpr std::size_t kBusiest = 12;
   std::vector<ProcessLine> processes;  // the busiest first, then the largest
   std::optional<RunLine> run;
   watch::Trails trails;  // by entity id and metric, as in watch/trail.h

@@ -24,6 +24,30 @@ TEST(TopFrame, MergesTheListsOfTreeAndGpusByPid) {
   EXPECT_EQ(why(frame.processes[1].row.gpu_memory_bytes), "on no GPU that lists it");
 }
 
+TEST(TopFrame, OfTheMachineTheBusiestAreShownBesideTreeAndGpus) {
+  const auto frame_at = [](std::int64_t at_ns, double each_ns) {
+    Frame frame = usual_frame().frame;
+    for (std::uint32_t pid = 5000; pid < 5040; ++pid) {
+      ProcessRow row = FrameBuilder::row(pid, "busy");
+      row.cpu_ns = FrameBuilder::ok(each_ns * (pid - 4999), at_ns);
+      row.rss_bytes = FrameBuilder::ok(6000 - pid);
+      frame.machine.push_back(row);
+    }
+    return frame;
+  };
+  Tracker tracker;
+  Frame first = frame_at(1'000'000'000, 0);
+  tracker.complete(first);
+  Frame frame = frame_at(2'000'000'000, 1e7);
+  tracker.complete(frame);
+  ASSERT_EQ(frame.processes.size(), 3 + Frame::kBusiest);
+  EXPECT_EQ(frame.processes[0].row.pid, 5039u) << "40 times 10 ms in a second";
+  EXPECT_DOUBLE_EQ(frame.processes[0].cpu_cores.value, 0.4);
+  sort_processes(frame.processes, ProcessOrder::memory);
+  EXPECT_EQ(frame.processes[0].row.pid, 4300u) << "2 GiB";
+  EXPECT_EQ(frame.processes.back().row.pid, 99u) << "its memory is not known";
+}
+
 TEST(TopFrame, MemoryAddsUpOverGpusAndBusyIsOfTheBusiest) {
   FrameBuilder made;
   for (const double share : {0.25, 0.75, 0.5}) {

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "cli/top/parts.h"
+#include "cli/top/labelled_lines.h"
 #include "watch/figures.h"
 #include "watch/gpu_lines.h"
 

@@ -13,6 +13,7 @@ using Json = nlohmann::ordered_json;
 using watch::known;
 
 // There in every document, known or not, so that a consumer finds the key.
+constexpr std::array<std::string_view, 1> kSystemProbe = {"system"}, kRaplProbe = {"rapl"};
 constexpr std::array<const char*, 11> kSystem = {
     "cpu_count",          "cpu_busy_ratio",    "cpu_user_ratio",
     "cpu_system_ratio",   "cpu_iowait_ratio",  "load_1m",
@@ -87,9 +88,9 @@ class Document {
     entities();
     if (frame_.run) document_["run"] = run();
     document_["probes"] = probes();
-    if (document_["gpus"].empty()) explain_missing(kGpu, {"nvml", "amdgpu", "intel"});
+    if (document_["gpus"].empty()) explain_missing(kGpu, gpu_probes());
     if (document_["cpu_packages"].empty()) {
-      explain_missing(std::array<const char*, 1>{"energy_joules"}, {"rapl"});
+      explain_missing(std::array<const char*, 1>{"energy_joules"}, kRaplProbe);
     }
     document_["absent"] = std::move(absent_);
     return std::move(document_);
@@ -97,7 +98,7 @@ class Document {
 
  private:
   // Why a probe gives nothing; empty if it works or is not there.
-  std::string trouble(std::string_view probe) const {
+  std::string reason_of(std::string_view probe) const {
     for (const ProbeReport& report : frame_.probes) {
       if (report.name != probe || report.state.kind == ProbeState::Kind::works) continue;
       return report.name + ": " +
@@ -107,19 +108,19 @@ class Document {
     return "";
   }
 
-  std::string troubles(std::initializer_list<std::string_view> probes) const {
+  std::string reasons(std::span<const std::string_view> probes) const {
     std::string all;
     for (const std::string_view probe : probes) {
-      const std::string one = trouble(probe);
+      const std::string one = reason_of(probe);
       if (!one.empty()) all += (all.empty() ? "" : "; ") + one;
     }
     return all.empty() ? "no probe reads it here" : all;
   }
 
   void explain_missing(std::span<const char* const> metrics,
-                       std::initializer_list<std::string_view> probes) {
+                       std::span<const std::string_view> probes) {
     for (const char* metric : metrics) {
-      if (!absent_.contains(metric)) absent_[metric] = troubles(probes);
+      if (!absent_.contains(metric)) absent_[metric] = reasons(probes);
     }
   }
 
@@ -141,7 +142,7 @@ class Document {
       Values values(system, absent_);
       if (machine) fill(*machine, values);
       for (const char* metric : kSystem) {
-        if (!values.has(metric)) values.add_absent(metric, troubles({"system"}));
+        if (!values.has(metric)) values.add_absent(metric, reasons(kSystemProbe));
       }
     }
     document_["system"] = std::move(system);
@@ -224,7 +225,7 @@ class Document {
                       {"eta_seconds", or_null(process.eta_seconds)},
                       {"last_stage", text_or_null(process.last_stage)},
                       {"last_stage_seconds", had_stage ? Json(process.last_stage_seconds) : Json()},
-                      {"lost_spans", process.lost_spans}});
+                      {"dropped_spans", process.dropped_spans}});
     }
     return {{"path", frame_.run->path}, {"processes", std::move(list)}};
   }

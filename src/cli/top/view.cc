@@ -7,7 +7,7 @@
 #include <set>
 
 #include "cli/top/gpu_part.h"
-#include "cli/top/parts.h"
+#include "cli/top/labelled_lines.h"
 #include "watch/figures.h"
 #include "watch/gpu_lines.h"
 
@@ -67,7 +67,7 @@ class View {
     line.add("genscope top", Style::bold);
     if (machine_) line.add_whole(now_.entities[*machine_].name);
     line.add_whole(fmt::format("every {} s", watch::figure(frame_.interval_seconds)), Style::dim);
-    if (full_screen_) line.add_whole("q quits", Style::dim);
+    if (full_screen_) line.add_whole("q quits; c m g sort", Style::dim);
     finish(line);
   }
 
@@ -198,18 +198,19 @@ class View {
       line.add_whole(fmt::format("step {}", process.steps_done));
     }
     if (process.alive && process.eta_seconds) {
-      line.add_whole("ETA " + watch::clock_text(*process.eta_seconds), Style::bold);
+      line.add_whole("ETA " + watch::clock_time(*process.eta_seconds), Style::bold);
     }
     if (process.step_seconds) line.add_whole(watch::seconds_text(*process.step_seconds) + "/step");
-    if (process.lost_spans > 0)
-      line.add_whole(fmt::format("{} lost", process.lost_spans), Style::bad);
+    if (process.dropped_spans > 0)
+      line.add_whole(fmt::format("{} lost", process.dropped_spans), Style::bad);
     finish(line);
   }
 
   void processes() {
     const auto tree = watch::first_of(now_, EntityKind::process_tree);
     Line title = labelled(look_, "Tasks");
-    title.add("of " + frame_.watched + " and of GPUs");
+    title.add("of " + frame_.watched +
+              (frame_.machine.empty() ? " and of GPUs" : ", of GPUs, and the busiest of all"));
     if (const auto count = value(tree, "processes")) {
       title.add_whole(fmt::format("{:.0f} processes", *count));
     }

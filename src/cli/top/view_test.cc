@@ -28,7 +28,7 @@ TEST(TopView, ShowsTheWholeMachine) {
   EXPECT_THAT(
       lines_of(usual_frame().frame),
       ElementsAre(
-          "genscope top  box  every 1.00 s  q quits",
+          "genscope top  box  every 1.00 s  q quits; c m g sort",
           "CPU     46%  [#####-----]  8 CPUs  load 1.50  user 30%  system 10%",
           "Memory  16.0/64.0 GiB  [###-------]  available 48.0 GiB",
           "I/O     disk read 2.00 KiB/s  write 0 B/s  net in 1.00 KiB/s  out n/a (short read)",
@@ -49,7 +49,7 @@ TEST(TopView, AnEmptyMachineSaysWhyEverythingIsMissing) {
   made.probe("nvml", ProbeState::Kind::absent, "no libnvidia-ml.so.1");
   EXPECT_THAT(
       lines_of(made.frame),
-      ElementsAre("genscope top  every 1.00 s  q quits", "CPU     n/a (not read)",
+      ElementsAre("genscope top  every 1.00 s  q quits; c m g sort", "CPU     n/a (not read)",
                   "Memory  n/a (not read)",
                   "I/O     disk read n/a (not read)  write n/a (not read)  net in n/a (not "
                   "read)  out n/a (not read)",

@@ -11,6 +11,7 @@
 
 #include <genscope/config.h>
 
+#include "cli/top/machine_processes.h"
 #include "watch/probe_child.h"
 
 namespace genscope::cli::top {
@@ -114,6 +115,9 @@ Frame Watcher::frame() {
                   : options_.pid > 0 ? fmt::format("process {}", root_)
                                      : fmt::format("session {}", root_);
   frame.snapshot = sampler_->snapshot();
+  if (!follower_ && options_.pid <= 0) {
+    frame.machine = machine_processes(probe_options_from_environment().proc_root);
+  }
   frame.probes = watch::named_reports(*sampler_, probe_names_);
   if (follower_) frame.run = RunLine{options_.run, progress_};
   tracker_.complete(frame);

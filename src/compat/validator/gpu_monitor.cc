@@ -4,7 +4,7 @@
 namespace genscope::compat {
 
 struct GPUMonitor::Impl {
-  explicit Impl(double interval) : watch(bench::gpu_probes(), interval) {}
+  explicit Impl(double interval) : watch(bench::make_gpu_probes(), interval) {}
   bench::GpuWatch watch;
 };
 

@@ -1,6 +1,7 @@
 // Before against after: bench's own engine, in turns, judged on the conservative end.
 #include <fmt/format.h>
 
+#include "analyze/verdict/verdict.h"
 #include "compat/validator/state.h"
 
 namespace genscope::compat {

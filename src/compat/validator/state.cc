@@ -4,11 +4,12 @@
 
 #include <fmt/format.h>
 
+#include "analyze/inference/inference.h"
+#include "analyze/statistics/statistics.h"
+#include "analyze/verdict/verdict.h"
 #include "base/clock.h"
 #include "bench/result/timestamp.h"
 #include "bench/validate/success.h"
-#include "genscope/inference.h"
-#include "genscope/statistics.h"
 
 namespace genscope::compat {
 namespace {
@@ -160,7 +161,8 @@ void ValidatorState::set_gpu(const bench::GpuWatched& watched, BenchmarkResult& 
 
 GpuDuring::GpuDuring(ValidatorState& impl) : impl_(impl) {
   if (!impl.options.gpu) return;
-  watch_ = std::make_unique<bench::GpuWatch>(bench::gpu_probes(), impl.options.sampling_interval);
+  watch_ =
+      std::make_unique<bench::GpuWatch>(bench::make_gpu_probes(), impl.options.sampling_interval);
   if (!watch_->start()) watch_.reset();
 }
 

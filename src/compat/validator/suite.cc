@@ -166,7 +166,7 @@ SuiteResult PerformanceValidator::run_regression_test_suite(const GeneratorFunct
   run.run();
   if (suite.include_multimodal_tests && multimodal) {
     const BenchmarkResult test = run_multimodal_performance_benchmark(
-        multimodal, {"Describe a landscape", "Describe a city"});
+        multimodal, {"Describe a landscape", "Describe a city"}, {}, suite.qwen2vl_model);
     run.add(test, test.target_met && test.error_count == 0);
   } else if (suite.include_multimodal_tests) {
     run.note(

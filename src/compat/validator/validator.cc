@@ -133,17 +133,20 @@ BenchmarkResult PerformanceValidator::run_gpu_utilization_benchmark(
 
 BenchmarkResult PerformanceValidator::run_multimodal_performance_benchmark(
     const GeneratorFunction& qwen2vl, const std::vector<std::string>& text_prompts,
-    const std::vector<std::string>& image_paths) {
-  BenchmarkResult result = new_result("multimodal_benchmark", "Qwen2-VL-7B-Instruct", "Multimodal",
-                                      impl_->options.target_generation_time);
+    const std::vector<std::string>& image_paths, const std::string& model_name) {
+  BenchmarkResult result =
+      new_result("multimodal_benchmark", model_name.empty() ? "Qwen2-VL-7B-Instruct" : model_name,
+                 "Multimodal", impl_->options.target_generation_time);
   result.multimodal_enabled = true;
-  if (!text_prompts.empty()) warm_up(qwen2vl, {.prompt = text_prompts[0]}, impl_->options.warmup);
+  if (!text_prompts.empty()) {
+    warm_up(qwen2vl, {.prompt = text_prompts[0], .model_name = model_name}, impl_->options.warmup);
+  }
   GpuDuring gpu(*impl_);
   Calls calls;
   double text_s = 0, image_s = 0;
   std::size_t texts = 0, images = 0;  // calls of each kind that worked: what their means are over
   for (std::size_t i = 0; i < text_prompts.size() && !impl_->cancelled(); ++i) {
-    GenerationCall what{.prompt = text_prompts[i]};
+    GenerationCall what{.prompt = text_prompts[i], .model_name = model_name};
     if (i < image_paths.size()) what.image_path = image_paths[i];
     const std::optional<double> took = calls.call(qwen2vl, what);
     if (!took) continue;

@@ -145,6 +145,28 @@ TEST_F(Validator, ModelsReachTheFunction) {
   EXPECT_EQ(result.overall_status, "FAILED");
 }
 
+TEST_F(Validator, TheMultimodalTestHasTheModelOfTheSuite) {  // the original used none of the three
+  BenchmarkSuite suite;
+  suite.test_resolutions = {{64, 64}};
+  suite.test_step_counts = {1};
+  suite.test_batch_sizes = {1};
+  suite.qwen2vl_model = "my-vl";
+  std::set<std::string> seen;
+  const GeneratorFunction multimodal = [&](const GenerationCall& call) {
+    seen.insert(call.model_name);
+    return CallOutcome{"", 1};
+  };
+  const SuiteResult result = validator_.run_regression_test_suite(takes(1), suite, multimodal);
+  EXPECT_THAT(seen, ::testing::ElementsAre("my-vl"));
+  ASSERT_EQ(result.test_results.size(), 2U);
+  EXPECT_EQ(result.test_results.back().model_name, "my-vl");
+  suite.include_multimodal_tests = false;
+  EXPECT_EQ(validator_.run_regression_test_suite(takes(1), suite, multimodal).total_tests, 1U);
+  seen.clear();
+  validator_.run_multimodal_performance_benchmark(multimodal, {"a"});
+  EXPECT_THAT(seen, ::testing::ElementsAre("")) << "nobody named a model";
+}
+
 TEST_F(Validator, ARegressionIsAgainstAStoredBaseline) {  // the original had none
   const std::string path =
       (std::filesystem::temp_directory_path() / "genscope-validator-base.json").string();

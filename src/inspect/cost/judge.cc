@@ -18,10 +18,19 @@ Bands bands_of(const Hardware& hardware) {
   return hardware.bf16_tflops > kFast ? Bands{0.50, 0.30} : Bands{0.65, 0.40};
 }
 
+// Faster than what the device can do.
+bool is_impossible(const Prediction& p, double ratio) {
+  return ratio > 1 || p.compute_seconds / ratio < p.step_seconds * (1 - 1e-9);
+}
+
 std::string note_for(const Prediction& p, double ratio, const Bands& bands) {
-  if (ratio > 1) {
-    return "above the bf16 peak: fp8 arithmetic, quantised or sparse attention, cached or skipped "
-           "blocks, or a step that was smaller than predicted";
+  if (is_impossible(p, ratio)) {
+    return fmt::format(
+        "faster than the floor of {} arithmetic on {}, so an assumption of this prediction is "
+        "wrong: another arithmetic (--arithmetic fp8, int8 or w4a4), quantised or sparse "
+        "attention, "
+        "cached or skipped blocks, fewer guidance passes, a smaller size, or another device",
+        name(p.arithmetic), p.hardware.name);
   }
   const std::string limits =
       fmt::format("for {} good is {:.0f} % and more, fair {:.0f} to {:.0f} %", p.hardware.name,
@@ -45,7 +54,10 @@ Mfu judge(const Prediction& prediction, double measured_step_seconds) {
   }
   const Bands bands = bands_of(prediction.hardware);
   mfu.ratio = prediction.compute_seconds / measured_step_seconds;
-  mfu.band = mfu.ratio >= bands.good ? "good" : mfu.ratio >= bands.fair ? "fair" : "poor";
+  mfu.band = is_impossible(prediction, mfu.ratio) ? "assumption wrong"
+             : mfu.ratio >= bands.good            ? "good"
+             : mfu.ratio >= bands.fair            ? "fair"
+                                                  : "poor";
   mfu.note = note_for(prediction, mfu.ratio, bands);
   return mfu;
 }

@@ -19,11 +19,18 @@ double denoiser_bytes(const CostSpec& spec, const Workload& w) {
   return static_cast<double>(spec.parameters) * bits / 8;
 }
 
+// The denoisers that wait for their turn; --dtype is of them too.
+double experts_bytes(const CostSpec& spec, const Workload& w) {
+  if (!w.dtype && spec.expert_bytes > 0) return static_cast<double>(spec.expert_bytes);
+  return static_cast<double>(spec.further_experts) * denoiser_bytes(spec, w);
+}
+
 // Samples that go through one forward.
 double rows(const Plan& plan) {
   const auto batch = static_cast<double>(plan.workload.batch);
   return plan.profile->guidance.batched
-             ? batch * static_cast<double>(*plan.workload.guidance_passes)
+             ? batch * static_cast<double>(*plan.workload.guidance_passes) /
+                   static_cast<double>(plan.guidance_devices)
              : batch;
 }
 
@@ -88,8 +95,10 @@ Memory memory_of(const CostSpec& spec, const Plan& plan, const Work& work, bool 
   const Offload offload = plan.workload.offload;
   Memory m;
   m.denoiser = denoiser_bytes(spec, plan.workload);
-  m.activations = activation_bytes(spec, plan);
-  m.math_attention = math_attention_bytes(spec, plan);
+  const auto shares = static_cast<double>(plan.token_devices);
+  m.experts = experts_bytes(spec, plan.workload);
+  m.activations = activation_bytes(spec, plan) / shares;
+  m.math_attention = math_attention_bytes(spec, plan) / shares;
   m.vae_peak = vae_bytes_at_peak(plan, tiled);
   const double share = m.denoiser * resident_share(spec, work, offload);
   const auto others = static_cast<double>(spec.other_bytes);
@@ -97,7 +106,7 @@ Memory memory_of(const CostSpec& spec, const Plan& plan, const Work& work, bool 
   const auto vae = static_cast<double>(spec.vae_bytes);
   switch (offload) {
     case Offload::none:
-      m.weights = m.denoiser + others;
+      m.weights = m.denoiser + m.experts + others;
       m.peak = m.weights + std::max(m.activations, m.vae_peak);
       break;
     case Offload::model:

@@ -10,6 +10,7 @@ namespace genscope::inspect {
 
 struct Memory {
   double denoiser = 0;  // its weights, wherever they are
+  double experts = 0;   // of further denoisers that take turns with it
   double weights = 0;   // on the device at once
   double activations = 0;
   double math_attention = 0;  // on top, if attention is not fused

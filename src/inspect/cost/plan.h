@@ -17,6 +17,7 @@ struct Plan {
   Workload workload;  // complete
   Extent extent;      // of the denoiser
   Clip clip;          // of the VAE
+  std::uint64_t guidance_devices = 1, token_devices = 1;
   std::vector<std::string> notes;
 };
 

@@ -8,6 +8,7 @@
 namespace genscope {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -142,29 +143,41 @@ TEST(Predict, AbsurdSizesAreErrorsThatNameTheField) {
 }
 
 TEST(Predict, TheLargestOfEverythingIsFinite) {
-  const Workload most = {.width = 65536,
-                         .height = 65536,
-                         .frames = 100'000,
-                         .steps = 1'000'000,
-                         .batch = 65536,
-                         .text_tokens = 1'000'000,
+  const Workload most = {.width = 16'384,
+                         .height = 16'384,
+                         .frames = 9'997,
+                         .steps = 10'000,
+                         .batch = 4'096,
+                         .text_tokens = 131'072,
                          .guidance_passes = 64};
   const Prediction p = predicted("wan-14b", most);
   for (const double figure : {p.total_flops, p.total_seconds, p.peak_bytes, *p.joules}) {
     EXPECT_TRUE(std::isfinite(figure));
     EXPECT_GT(figure, 0);
   }
-  EXPECT_EQ(p.image_tokens, 4096ull * 4096 * 25'001);
+  EXPECT_EQ(p.image_tokens, 1024ull * 1024 * 2'500);
 }
 
-TEST(Predict, RoundsSizesAndFramesAsThePipelineDoes) {
-  const Prediction image = predicted("flux", {.width = 1000, .height = 1010});
+TEST(Predict, ASizeThatNoPipelineTakesIsRefusedWithItsNeighbours) {
+  EXPECT_THAT(refused("flux", {.width = 1000, .height = 1024}),
+              AllOf(HasSubstr("multiples of 16"), HasSubstr("992 or 1008"), HasSubstr("1024")));
+  EXPECT_THAT(refused("wan-14b", {.frames = 84}),
+              AllOf(HasSubstr("frames 84"), HasSubstr("81 or 85")));
+  EXPECT_THAT(refused("sana-1.6b", {.width = 1000, .height = 1000}), HasSubstr("multiples of 32"));
+  EXPECT_THAT(refused("flux", {.width = 32768, .height = 32768}), HasSubstr("at most 16384"));
+  EXPECT_THAT(refused("flux", {.devices = 0}), HasSubstr("gpus 0"));
+}
+
+TEST(Predict, RecordedSizesAreRoundedAsThePipelineDoes) {
+  const Prediction image = predicted("flux", {.width = 1000, .height = 1010, .round = true});
   EXPECT_EQ(image.workload.width, 992u);
   EXPECT_EQ(image.workload.height, 1008u);
   EXPECT_THAT(image.sources, Contains(HasSubstr("taken as 992x1008")));
-  EXPECT_EQ(predicted("wan-14b", {.frames = 84}).workload.frames, 85u) << "to the next group";
-  EXPECT_EQ(predicted("wan-14b", {.frames = 81}).workload.frames, 81u);
-  EXPECT_EQ(predicted("hunyuan-video", {.frames = 84}).workload.frames, 81u) << "drops the rest";
+  EXPECT_EQ(predicted("wan-14b", {.frames = 84, .round = true}).workload.frames, 85u)
+      << "to the next group";
+  EXPECT_EQ(predicted("wan-14b", {.frames = 81, .round = true}).workload.frames, 81u);
+  EXPECT_EQ(predicted("hunyuan-video", {.frames = 84, .round = true}).workload.frames, 81u)
+      << "drops the rest";
   EXPECT_EQ(predicted("ltx-2b", {.frames = 1}).latent_frames, 1u) << "a still";
 }
 
@@ -246,6 +259,71 @@ TEST(Predict, HardwareWithoutFiguresIsRefused) {
   EXPECT_THAT(p.error().message, HasSubstr("mystery"));
 }
 
+// The products with weights run at the rate of their arithmetic, attention at that of bf16.
+TEST(Predict, ArithmeticThatIsAskedForIsPriced) {
+  const Prediction bf16 = predicted("flux");
+  const Prediction fp8 = predicted("flux", {.dtype = Dtype::f8_e4m3});
+  const double attention = bf16.attention_share;
+  EXPECT_EQ(fp8.arithmetic, Arithmetic::fp8);
+  EXPECT_NEAR(fp8.compute_seconds / bf16.compute_seconds,
+              attention + (1 - attention) * 165.2 / 330.3, 1e-3);
+  const Prediction four = predicted("flux", {.dtype = Dtype::nvfp4});
+  EXPECT_EQ(four.arithmetic, Arithmetic::w4a4);
+  EXPECT_NEAR(four.compute_seconds / bf16.compute_seconds, attention + (1 - attention) / 8, 1e-3);
+  const Prediction stored =
+      predicted("flux", {.dtype = Dtype::f8_e4m3, .arithmetic = Arithmetic::bf16});
+  EXPECT_DOUBLE_EQ(stored.compute_seconds, bf16.compute_seconds);
+  EXPECT_EQ(predicted("flux", {.dtype = Dtype::q4_k}).arithmetic, Arithmetic::bf16);
+  EXPECT_EQ(predicted("flux", {.dtype = Dtype::f8_e4m3}, "RTX 3090").arithmetic, Arithmetic::bf16)
+      << "it has no such units";
+  const Result<Prediction> none =
+      predict(spec_of("flux"), {.arithmetic = Arithmetic::fp8}, gpu("RTX 3090"));
+  ASSERT_FALSE(none.ok());
+  EXPECT_THAT(none.error().message, AllOf(HasSubstr("fp8"), HasSubstr("RTX 3090")));
+}
+
+TEST(Predict, ExpectsWhatPublishedRunsReach) {
+  const Prediction p = predicted("flux");
+  ASSERT_TRUE(p.expected);
+  EXPECT_NEAR(p.expected->step_low, p.step_seconds / 0.73, 1e-9);
+  EXPECT_NEAR(p.expected->step_high, p.step_seconds / 0.43, 1e-9);
+  EXPECT_THAT(p.expected->source, HasSubstr("cache-dit"));
+  EXPECT_FALSE(predicted("flux", {.dtype = Dtype::f8_e4m3}).expected) << "no published figures";
+  EXPECT_FALSE(predicted("flux", {.devices = 2}).expected);
+  EXPECT_THAT(predicted("flux", {.devices = 2}).not_modelled, Contains(HasSubstr("to expect")));
+}
+
+TEST(Predict, QuantisationIsOfAllExperts) {
+  const Prediction p =
+      predicted("wan2.2-a14b", {.dtype = Dtype::f8_e4m3, .offload = Offload::model});
+  EXPECT_DOUBLE_EQ(p.expert_bytes, p.denoiser_bytes);
+  EXPECT_EQ(p.fits, true) << "on 24 GiB";
+  const Prediction all = predicted("wan2.2-a14b", {.dtype = Dtype::f8_e4m3});
+  EXPECT_NEAR(all.weight_bytes, 2 * 14'288'491'584.0 + 2 * (5'680'910'336.0 + 126'892'531.0), 1);
+}
+
+TEST(Predict, SeveralGpusShareGuidanceThenTokens) {
+  const Prediction one = predicted("wan-14b");
+  const Prediction four = predicted("wan-14b", {.devices = 4});
+  EXPECT_EQ(four.guidance_devices, 2u);
+  EXPECT_EQ(four.token_devices, 2u);
+  EXPECT_NEAR(four.compute_seconds, one.compute_seconds / 4, 1e-9);
+  EXPECT_NEAR(four.activation_bytes, one.activation_bytes / 2, 1);
+  EXPECT_DOUBLE_EQ(four.denoiser_bytes, one.denoiser_bytes) << "each has all weights";
+  EXPECT_GT(four.exchange_bytes, 0);
+  EXPECT_EQ(predicted("flux", {.devices = 2}).guidance_devices, 1u) << "one pass";
+  EXPECT_THAT(refused("flux", {.devices = 5}), HasSubstr("24 attention heads"));
+  EXPECT_EQ(predicted("sdxl", {.devices = 2}).guidance_devices, 2u);
+  EXPECT_THAT(refused("sdxl", {.devices = 4}), HasSubstr("UNet"));
+}
+
+TEST(Predict, RemediesInCombination) {
+  const Prediction p = predicted("qwen-image", {}, "RTX 4080");  // 16 GiB
+  EXPECT_EQ(p.fits, false);
+  EXPECT_THAT(p.remedies, Contains(AllOf(HasSubstr("together: "), HasSubstr("offload"),
+                                         HasSubstr("weights"), HasSubstr(": fits"))));
+}
+
 TEST(Judge, BandsOfFastAndSlowDevices) {
   const Prediction fast = predicted("flux", {}, "H200");
   const auto at = [](const Prediction& p, double ratio) {
@@ -267,9 +345,14 @@ TEST(Judge, PublishedTimings) {
   EXPECT_EQ(mfu.band, "good");
 }
 
-TEST(Judge, AbovePeakIsExplained) {
+TEST(Judge, AboveThePeakAnAssumptionIsWrong) {
   const Prediction p = predicted("flux");
-  EXPECT_THAT(judge(p, p.compute_seconds / 1.2).note, HasSubstr("fp8"));
+  EXPECT_EQ(judge(p, p.compute_seconds / 1.2).band, "assumption wrong");
+  EXPECT_THAT(judge(p, p.compute_seconds / 1.2).note,
+              AllOf(HasSubstr("assumption"), HasSubstr("fp8")));
+  EXPECT_EQ(judge(p, p.compute_seconds).band, "good");
+  const Prediction link = predicted("flux", {.offload = Offload::group});
+  EXPECT_EQ(judge(link, 0.9 * link.step_seconds).band, "assumption wrong") << "below the link";
   EXPECT_THAT(judge(p, 0).note, HasSubstr("more than 0"));
   EXPECT_EQ(judge(p, std::nan("")).ratio, 0);
   const Prediction offloaded = predicted("flux", {.offload = Offload::group});

@@ -22,6 +22,8 @@ Json hardware_object(const Hardware& h) {
           {"memory_gib", h.memory_gib > 0 ? Json(h.memory_gib) : Json()},
           {"watts", or_null(h.watts)},
           {"link_gbs", h.link_gbs > 0 ? Json(h.link_gbs) : Json()},
+          {"int8_tops", or_null(h.int8_tops)},
+          {"four_bit_tflops", or_null(h.four_bit_tflops)},
           {"measured", h.measured},
           {"source", h.source}};
 }
@@ -44,7 +46,9 @@ Json workload_object(const Workload& w) {
           {"text_tokens", or_null(w.text_tokens)},
           {"guidance_passes", or_null(w.guidance_passes)},
           {"dtype", w.dtype ? Json(name(*w.dtype)) : Json()},
-          {"offload", name(w.offload)}};
+          {"offload", name(w.offload)},
+          {"arithmetic", w.arithmetic ? Json(name(*w.arithmetic)) : Json()},
+          {"devices", w.devices}};
 }
 
 Json work_object(const Prediction& p) {
@@ -63,7 +67,23 @@ Json time_object(const Prediction& p) {
   return {{"step_seconds", p.step_seconds},       {"bound", p.bound},
           {"compute_seconds", p.compute_seconds}, {"memory_seconds", p.memory_seconds},
           {"link_seconds", p.link_seconds},       {"decode_seconds", p.decode_seconds},
-          {"load_seconds", p.load_seconds},       {"total_seconds", p.total_seconds}};
+          {"load_seconds", p.load_seconds},       {"total_seconds", p.total_seconds},
+          {"arithmetic", name(p.arithmetic)},     {"peak_tflops", p.peak_tflops}};
+}
+
+Json expected_object(const Prediction& p) {
+  if (!p.expected) return {};
+  const Expected& e = *p.expected;
+  return {{"step_seconds", {e.step_low, e.step_high}},
+          {"total_seconds", {e.total_low, e.total_high}},
+          {"published_mfu_ratio", {e.mfu_low, e.mfu_high}},
+          {"source", e.source}};
+}
+
+Json devices_object(const Prediction& p) {
+  return {{"guidance", p.guidance_devices},
+          {"tokens", p.token_devices},
+          {"exchange_bytes", p.exchange_bytes}};
 }
 
 Json memory_object(const Prediction& p) {
@@ -71,6 +91,7 @@ Json memory_object(const Prediction& p) {
           {"fits", or_null(p.fits)},
           {"weight_bytes", p.weight_bytes},
           {"denoiser_bytes", p.denoiser_bytes},
+          {"expert_bytes", p.expert_bytes},
           {"activation_bytes", p.activation_bytes},
           {"math_attention_bytes", p.math_attention_bytes},
           {"vae_peak_bytes", p.vae_peak_bytes > 0 ? Json(p.vae_peak_bytes) : Json()},
@@ -102,6 +123,8 @@ std::string to_json(const Prediction& p, std::optional<double> measured_step_sec
   json["hardware"] = hardware_object(p.hardware);
   json["work"] = work_object(p);
   json["floor"] = time_object(p);
+  json["expected"] = expected_object(p);
+  json["devices"] = devices_object(p);
   json["joules"] = or_null(p.joules);
   json["memory"] = memory_object(p);
   json["measured"] = measured_object(p, measured_step_seconds);

@@ -39,14 +39,21 @@ const Profile* find_profile(std::string_view name) {
   return nullptr;
 }
 
-const Profile* nearest_profile(std::string_view architecture, std::uint64_t parameters) noexcept {
+const Profile* nearest_profile(std::string_view architecture, std::uint64_t parameters,
+                               std::optional<bool> guided) noexcept {
   const Profile* best = nullptr;
+  // Steps and passes hang on guidance more than on a few parameters.
+  const auto alike = [&](const Profile& p) {
+    return !guided || p.dimensions.guidance_embedding == *guided;
+  };
   double best_distance = 0;
   for (const Profile& profile : profiles()) {
     if (profile.architecture != architecture) continue;
     const double ratio = static_cast<double>(parameters) / static_cast<double>(profile.parameters);
     const double distance = parameters == 0 ? 0 : std::abs(std::log(ratio));
-    if (best != nullptr && distance >= best_distance) continue;
+    const bool better = best == nullptr || (alike(profile) && !alike(*best)) ||
+                        (alike(profile) == alike(*best) && distance < best_distance);
+    if (!better) continue;
     best = &profile;
     best_distance = distance;
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,8 +48,10 @@ struct Profile {
 const std::vector<Profile>& profiles();
 // By name, title or alias, with or without an owner and a slash.
 const Profile* find_profile(std::string_view name);
-// Of the same architecture the nearest in size; null if there is none.
-const Profile* nearest_profile(std::string_view architecture, std::uint64_t parameters) noexcept;
+// Of the same architecture the nearest in size, of those that take guidance as an input or not if
+// it is told; null if there is none.
+const Profile* nearest_profile(std::string_view architecture, std::uint64_t parameters,
+                               std::optional<bool> guided = {}) noexcept;
 
 // Small letters and digits of what follows the last slash.
 std::string plain_name(std::string_view name);

@@ -16,7 +16,7 @@ using inspect::Profile;
 
 constexpr std::uint64_t kBf16 = 2;  // bytes
 
-// Text encoders, VAE and further experts as they are released: bf16.
+// Text encoders and VAE as they are released: bf16.
 void add_typical_parts(const Profile& profile, CostSpec& spec) {
   spec.vae_bytes = kBf16 * inspect::vae(profile.vae).parameters;
   spec.other_bytes = spec.largest_other_bytes = spec.vae_bytes;
@@ -25,12 +25,18 @@ void add_typical_parts(const Profile& profile, CostSpec& spec) {
     spec.largest_other_bytes = std::max(spec.largest_other_bytes, bytes);
   };
   for (const Encoder& encoder : profile.encoders) add(kBf16 * encoder.parameters);
-  for (std::uint64_t i = 1; i < profile.experts; ++i) add(kBf16 * profile.parameters);
+  spec.further_experts = profile.experts - 1;
 }
 
 void add_parts_of(const Model& model, const Component* denoiser, CostSpec& spec) {
   for (const Component& part : model.components) {
     if (&part == denoiser) continue;
+    if (part.identity.architecture == denoiser->identity.architecture &&
+        part.identity.family == denoiser->identity.family) {
+      ++spec.further_experts;
+      spec.expert_bytes += part.bytes;
+      continue;
+    }
     spec.other_bytes += part.bytes;
     spec.largest_other_bytes = std::max(spec.largest_other_bytes, part.bytes);
     if (part.identity.family == Family::vae) spec.vae_bytes = std::max(spec.vae_bytes, part.bytes);
@@ -59,6 +65,8 @@ constexpr Relative kUncounted[] = {
     {"wan", "helios"},
     {"wan", "anyflow-far"},
     {"cogvideox", "1.5"},
+    {"cogvideox", "consisid"},
+    {"sd2", "upscaler"},
     {"ltx", "2"},
     {"sdxl", "kolors"},
     {"sdxl", "animatediff"},
@@ -181,7 +189,8 @@ Result<CostSpec> cost_spec(const Model& model) {
   const Component* denoiser = model.denoiser();
   if (denoiser == nullptr) return no_denoiser(model);
   const Identity& identity = denoiser->identity;
-  const Profile* profile = inspect::nearest_profile(identity.architecture, denoiser->parameters);
+  const Profile* profile = inspect::nearest_profile(identity.architecture, denoiser->parameters,
+                                                    identity.dimensions.guidance_embedding);
   if (profile == nullptr) {
     return Error{ErrorCode::unsupported,
                  fmt::format("{}: no cost formula for architecture '{}'; known: {}", model.path,
@@ -201,6 +210,7 @@ Result<CostSpec> cost_spec(const Model& model) {
   spec.dimensions = completed(identity.dimensions, profile->dimensions);
   spec.parameters = denoiser->parameters;
   spec.weight_bytes = denoiser->bytes;
+  spec.quantisation = denoiser->quantisation;
   spec.origin = fmt::format("file {}", model.path);
   spec.profile = profile->name;
   if (model.components.size() > 1) {

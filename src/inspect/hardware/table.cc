@@ -4,7 +4,7 @@
 // Two traps. Vendors print figures with structured sparsity, twice the dense ones. And GeForce
 // cards run fp16 with fp16 accumulation at twice the rate of fp32 accumulation, which is what
 // diffusion uses: their rate is 4 FLOPs a clock and CUDA core, that of professional cards of the
-// same chips 8.
+// same chips 8. Rates in 4 bits are given where a vendor prints them or the chip's do.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -25,12 +25,15 @@ struct Card {
   double bandwidth_gbs, memory_gib, watts, link_gbs;
 };
 
-// GeForce: fp32 accumulation at half rate. fp8 (from Ada on) at twice the rate of bf16.
+// GeForce: fp32 accumulation at half rate. fp8 (from Ada on) at twice the rate of bf16. Integers
+// have the full rate: int8 four times that of bf16, 4 bits eight times.
 Hardware geforce(const Card& card, bool fp8) {
   Hardware h;
   h.name = card.name;
   h.bf16_tflops = rounded(card.cores * 4 * card.boost_ghz / 1000);
   if (fp8) h.fp8_tflops = rounded(card.cores * 8 * card.boost_ghz / 1000);
+  h.int8_tops = rounded(card.cores * 16 * card.boost_ghz / 1000);
+  h.four_bit_tflops = rounded(card.cores * 32 * card.boost_ghz / 1000);
   h.bandwidth_gbs = card.bandwidth_gbs;
   h.memory_gib = card.memory_gib;
   h.watts = card.watts;
@@ -50,6 +53,7 @@ struct Sheet {
   double watts;
   double link_gbs;
   const char* source;
+  std::optional<double> int8 = {}, four_bit = {};
 };
 
 Hardware from_sheet(const Sheet& s) {
@@ -62,7 +66,9 @@ Hardware from_sheet(const Sheet& s) {
           .watts = s.watts,
           .link_gbs = s.link_gbs,
           .source = s.source,
-          .measured = false};
+          .measured = false,
+          .int8_tops = s.int8,
+          .four_bit_tflops = s.four_bit};
 }
 
 constexpr Card kAmpere[] = {
@@ -96,24 +102,34 @@ constexpr const char* kNoBf16 =
 constexpr const char* kAmd = "AMD's data sheet, dense matrix rate";
 
 const Sheet kSheets[] = {
-    {"A10", 125, {}, {}, 600, 24, 150, kPcie4, kAmpereSheet},
-    {"A40", 149.7, {}, {}, 696, 48, 300, kPcie4, kAmpereSheet},
-    {"RTX A6000", 154.8, {}, {}, 768, 48, 300, kPcie4, kProfessional},
-    {"A100 80GB SXM", 312, {}, {}, 2039, 80, 400, kPcie4, kAmpereSheet},
-    {"A100 80GB PCIe", 312, {}, {}, 1935, 80, 300, kPcie4, kAmpereSheet},
-    {"A100 40GB SXM", 312, {}, {}, 1555, 40, 400, kPcie4, kAmpereSheet},
-    {"A100 40GB PCIe", 312, {}, {}, 1555, 40, 250, kPcie4, kAmpereSheet},
-    {"H100 SXM", 989, 1979, {}, 3350, 80, 700, kPcie5, kHalved},
-    {"H100 PCIe", 756, 1513, {}, 2000, 80, 350, kPcie5, kHalved},
-    {"H100 NVL", 835, 1671, {}, 3900, 94, 400, kPcie5, kHalved},
-    {"H200 SXM", 989, 1979, {}, 4800, 141, 700, kPcie5, kHalved},
-    {"H20", 148, 296, {}, 4000, 96, 400, kPcie5, kHalved},
-    {"B200", 2250, 4500, {}, 8000, 180, 1000, kPcie5, kHalved},
-    {"L4", 121, 242, {}, 300, 24, 72, kPcie4, kHalved},
-    {"L20", 119.5, 239, {}, 864, 48, 275, kPcie4, kHalved},
-    {"L40S", 362, 733, {}, 864, 48, 350, kPcie4, kHalved},
-    {"RTX 6000 Ada", 364.2, 728.5, {}, 960, 48, 300, kPcie4, kProfessional},
-    {"RTX PRO 6000 Blackwell", 503.8, 1007.6, {}, 1792, 96, 600, kPcie5, kProfessional},
+    {"A10", 125, {}, {}, 600, 24, 150, kPcie4, kAmpereSheet, 250, 500},
+    {"A40", 149.7, {}, {}, 696, 48, 300, kPcie4, kAmpereSheet, 299.3, 598.7},
+    {"RTX A6000", 154.8, {}, {}, 768, 48, 300, kPcie4, kProfessional, 309.7, 619.3},
+    {"A100 80GB SXM", 312, {}, {}, 2039, 80, 400, kPcie4, kAmpereSheet, 624, 1248},
+    {"A100 80GB PCIe", 312, {}, {}, 1935, 80, 300, kPcie4, kAmpereSheet, 624, 1248},
+    {"A100 40GB SXM", 312, {}, {}, 1555, 40, 400, kPcie4, kAmpereSheet, 624, 1248},
+    {"A100 40GB PCIe", 312, {}, {}, 1555, 40, 250, kPcie4, kAmpereSheet, 624, 1248},
+    {"H100 SXM", 989, 1979, {}, 3350, 80, 700, kPcie5, kHalved, 1979},
+    {"H100 PCIe", 756, 1513, {}, 2000, 80, 350, kPcie5, kHalved, 1513},
+    {"H100 NVL", 835, 1671, {}, 3900, 94, 400, kPcie5, kHalved, 1671},
+    {"H200 SXM", 989, 1979, {}, 4800, 141, 700, kPcie5, kHalved, 1979},
+    {"H20", 148, 296, {}, 4000, 96, 400, kPcie5, kHalved, 296},
+    {"B200", 2250, 4500, {}, 8000, 180, 1000, kPcie5, kHalved, 4500, 9000},
+    {"L4", 121, 242, {}, 300, 24, 72, kPcie4, kHalved, 242},
+    {"L20", 119.5, 239, {}, 864, 48, 275, kPcie4, kHalved, 239},
+    {"L40S", 362, 733, {}, 864, 48, 350, kPcie4, kHalved, 733},
+    {"RTX 6000 Ada", 364.2, 728.5, {}, 960, 48, 300, kPcie4, kProfessional, 728.5, 1457},
+    {"RTX PRO 6000 Blackwell",
+     503.8,
+     1007.6,
+     {},
+     1792,
+     96,
+     600,
+     kPcie5,
+     kProfessional,
+     1007.6,
+     2015.2},
     {"V100 32GB SXM", 15.7, {}, 125, 900, 32, 300, kPcie3, kNoBf16},
     {"V100 16GB SXM", 15.7, {}, 125, 900, 16, 300, kPcie3, kNoBf16},
     {"V100 32GB PCIe", 14, {}, 112, 900, 32, 250, kPcie3, kNoBf16},
@@ -128,8 +144,8 @@ const Sheet kSheets[] = {
      280,
      kPcie4,
      "AMD's data sheet, halved: each of its two dies is a device of its own"},
-    {"MI300X", 1307, 2615, {}, 5300, 192, 750, kPcie5, kAmd},
-    {"MI325X", 1307, 2615, {}, 6000, 256, 1000, kPcie5, kAmd},
+    {"MI300X", 1307, 2615, {}, 5300, 192, 750, kPcie5, kAmd, 2615},
+    {"MI325X", 1307, 2615, {}, 6000, 256, 1000, kPcie5, kAmd, 2615},
     {"RX 7900 XTX",
      122.8,
      {},

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "inspect/identify/match.h"
 
 namespace genscope::inspect {
@@ -46,6 +48,9 @@ constexpr ConfigClass kClasses[] = {
     {"HunyuanDiT2DModel", "hunyuan_dit"},
     {"StableCascadeUNet", "cascade"},
     {"UNetSpatioTemporalConditionModel", "svd"},
+    {"UNet2DConditionModel", "sd1 sd2 sdxl sdxl_refiner kandinsky2 deepfloyd_if unet"},
+    {"UNetMotionModel", "sd1 sd2 sdxl"},
+    {"UNet2DModel", "unet"},
     {"SanaVideoTransformer3DModel", "sana_video"},
     {"Krea2Transformer2DModel", "krea2"},
     {"Ideogram4Transformer2DModel", "ideogram4"},
@@ -58,6 +63,18 @@ constexpr ConfigClass kClasses[] = {
     {"MotifVideoTransformer3DModel", "motif_video"},
     {"MiniMaxH3Transformer3DModel", "minimax_h3"},
     {"PRXTransformer2DModel", "prx"},
+    {"LatteTransformer3DModel", "latte"},
+    {"LuminaNextDiT2DModel", "lumina_next"},
+    {"OmniGenTransformer2DModel", "omnigen"},
+    {"EasyAnimateTransformer3DModel", "easyanimate"},
+    {"Kandinsky3UNet", "kandinsky3"},
+    {"PriorTransformer", "prior"},
+    {"UVit2DModel", "uvit"},
+    {"UniDiffuserModel", "unidiffuser"},
+    {"UNet3DConditionModel", "unet3d"},
+    {"I2VGenXLUNet", "i2vgen_xl"},
+    {"AudioLDM2UNet2DConditionModel", "audioldm2", Family::unet, "AudioLDM 2"},
+    {"DiTTransformer2DModel", "dit"},
     {"AceStepTransformer1DModel", "ace_step"},
     {"StableAudioDiTModel", "stable_audio"},
     {"StableAudio3DiTModel", "stable_audio", Family::unknown, "Stable Audio 3"},
@@ -68,7 +85,13 @@ constexpr ConfigClass kClasses[] = {
     {"AutoencoderKLQwenImage", "vae_wan", Family::unknown, "Qwen-Image VAE"},
     {"AutoencoderKLHunyuanVideo", "vae_hunyuan_video"},
     {"AutoencoderKLHunyuanVideo15", "vae_hunyuan_video15"},
-    {"AutoencoderKLHunyuanImage", "vae_kl"},
+    {"AutoencoderKLHunyuanImage", "vae_hunyuan_image"},
+    {"AutoencoderKLHunyuanImageRefiner", "vae_hunyuan_video15"},
+    {"AutoencoderKLAllegro", "vae_allegro"},
+    {"AutoencoderKLMagvit", "vae_magvit"},
+    {"AsymmetricAutoencoderKL", "vae_kl_asymmetric"},
+    {"ConsistencyDecoderVAE", "vae_consistency"},
+    {"VQModel", "vq"},
     {"AutoencoderKLCogVideoX", "vae_cogvideox"},
     {"AutoencoderKLLTXVideo", "vae_ltx"},
     {"AutoencoderKLLTX2Video", "vae_ltx"},
@@ -79,6 +102,8 @@ constexpr ConfigClass kClasses[] = {
     {"AutoencoderOobleck", "vae_oobleck"},
     {"CLIPTextModel", "clip_text"},
     {"CLIPTextModelWithProjection", "clip_text"},
+    {"CLIPModel", "clip"},
+    {"SiglipModel", "siglip"},
     {"CLIPVisionModel", "clip_vision"},
     {"CLIPVisionModelWithProjection", "clip_vision"},
     {"SiglipVisionModel", "clip_vision"},
@@ -94,6 +119,13 @@ constexpr ConfigClass kClasses[] = {
     {"Qwen2ForCausalLM", "qwen2"},
     {"LlamaModel", "llama"},
     {"LlamaForCausalLM", "llama"},
+    {"MistralModel", "llama mistral"},
+    {"MistralForCausalLM", "llama mistral"},
+    {"GemmaForCausalLM", "llama", Family::unknown, "Gemma"},
+    {"GraniteForCausalLM", "llama", Family::unknown, "Granite"},
+    {"SmolLM3ForCausalLM", "llama", Family::unknown, "SmolLM3"},
+    {"Phi3ForCausalLM", "phi3"},
+    {"T5ForConditionalGeneration", "t5"},
     {"Gemma2Model", "gemma2"},
     {"Gemma2ForCausalLM", "gemma2"},
     {"Gemma3ForConditionalGeneration", "gemma3", Family::vision_language},
@@ -102,6 +134,10 @@ constexpr ConfigClass kClasses[] = {
     {"ControlNetModel", "controlnet"},
     {"FluxControlNetModel", "controlnet"},
     {"SD3ControlNetModel", "controlnet"},
+    {"SparseControlNetModel", "controlnet"},
+    {"SanaControlNetModel", "controlnet"},
+    {"HunyuanDiT2DControlNetModel", "controlnet"},
+    {"ControlNetUnionModel", "controlnet"},
     {"QwenImageControlNetModel", "controlnet"},
 };
 
@@ -117,6 +153,17 @@ constexpr Ending kEndings[] = {
     {"Processor", {"", "", Family::other}},
     {"SafetyChecker", {"", "", Family::other, "safety checker"}},
 };
+
+// Whether the architecture is one of those that the class may have.
+bool means(const ConfigClass& known, std::string_view architecture) {
+  std::string_view rest = known.architecture;
+  while (!rest.empty()) {
+    const std::string_view one = rest.substr(0, rest.find(' '));
+    if (one == architecture) return true;
+    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -135,13 +182,18 @@ void weigh_class(std::string_view class_name, Identity& identity) {
   const ConfigClass* known = find_class(class_name);
   if (known == nullptr) {
     if (identity.title.empty()) identity.title = class_name;
-    identity.evidence.push_back(fmt::format("class {}", class_name));
+    // A class of its own may be more than what its names are like.
+    const bool named = !identity.architecture.empty();
+    identity.confidence = std::min(identity.confidence, Confidence::medium);
+    identity.evidence.push_back(
+        fmt::format("class {}{}", class_name, named ? ", which no rule knows" : ""));
     return;
   }
+  const bool one = known->architecture.find(' ') == std::string_view::npos;
   if (identity.architecture.empty()) {
-    const Rule* rule = find_rule(known->architecture);
+    const Rule* rule = find_rule(known->architecture.substr(0, known->architecture.find(' ')));
     const bool said = known->family != Family::unknown || rule == nullptr;
-    identity.architecture = known->architecture;
+    if (one) identity.architecture = known->architecture;
     identity.family = said ? known->family : rule->family;
     identity.title = known->title.empty() ? class_name : known->title;
     const bool plain = known->architecture.empty();
@@ -149,15 +201,19 @@ void weigh_class(std::string_view class_name, Identity& identity) {
     identity.evidence.push_back(fmt::format("class {}", class_name));
     return;
   }
-  if (!known->architecture.empty() && known->architecture != identity.architecture) {
-    identity.confidence = Confidence::medium;
+  if (!known->architecture.empty() && !means(*known, identity.architecture)) {
+    identity.confidence = std::min(identity.confidence, Confidence::medium);
     identity.evidence.push_back(
         fmt::format("class {} means {}; the tensors decide", class_name, known->architecture));
     return;
   }
+  if (known->architecture.empty()) {  // a scheduler or tokenizer with the tensors of a network
+    identity.confidence = std::min(identity.confidence, Confidence::medium);
+  } else if (one) {
+    identity.confidence = Confidence::high;
+  }
   if (known->family != Family::unknown) identity.family = known->family;
   if (!known->title.empty()) identity.title = known->title;
-  if (!known->architecture.empty()) identity.confidence = Confidence::high;
   identity.evidence.push_back(fmt::format("class {}", class_name));
 }
 

@@ -10,7 +10,8 @@ namespace genscope::inspect {
 
 struct ConfigClass {
   std::string_view name;
-  std::string_view architecture;    // "": tells the family only
+  // Or several, between blanks, of which the tensors tell the one. "": it tells the family only.
+  std::string_view architecture;
   Family family = Family::unknown;  // unknown: as the tensors say
   std::string_view title = {};      // "": as the tensors say
 };

@@ -25,11 +25,12 @@ void fill(Component& component, const TensorView& view, std::span<const std::str
 }
 
 // What was looked at, when nothing fits.
-Identity unknown(const TensorView& view) {
+Identity unknown(const TensorView& view, const std::vector<std::string>& excluded) {
   constexpr std::size_t kShown = 4;
   Identity identity;
   identity.evidence.push_back(
       fmt::format("no rule fits the names of {} tensors", view.members().size()));
+  identity.evidence.insert(identity.evidence.end(), excluded.begin(), excluded.end());
   for (const std::uint32_t id : view.members().first(std::min(kShown, view.members().size()))) {
     const Tensor& tensor = view.at(id);
     identity.evidence.push_back(
@@ -67,6 +68,17 @@ void weigh_gguf(const TensorFile& file, const Rule* rule, Identity& identity) {
   identity.confidence = Confidence::low;
 }
 
+// "FLUX.1", or of a LoRA that several models could take "FLUX.1, Chroma or HunyuanVideo".
+std::string titles(const LoraFinding& finding, const Rule& target) {
+  std::string text(target.title);
+  for (std::size_t i = 1; i < finding.bases.size(); ++i) {
+    const Rule* rule = find_rule(finding.bases[i]);
+    text += i + 1 == finding.bases.size() ? " or " : ", ";
+    text += rule == nullptr ? finding.bases[i] : std::string(rule->title);
+  }
+  return text;
+}
+
 Component identify_lora(const TensorFile& file, const TensorView& view, LoraFinding finding) {
   Component component;
   fill(component, view, {});
@@ -78,7 +90,7 @@ Component identify_lora(const TensorFile& file, const TensorView& view, LoraFind
   const Rule* target = find_rule(finding.lora.target);
   const std::string kind = finding.lora.kind == "lora" ? "LoRA" : finding.lora.kind;
   identity.title = target == nullptr ? fmt::format("{} for an unknown model", kind)
-                                     : fmt::format("{} for {}", kind, target->title);
+                                     : fmt::format("{} for {}", kind, titles(finding, *target));
   identity.evidence = std::move(finding.evidence);
   component.lora = std::move(finding.lora);
   component.files.push_back(file.path);
@@ -90,14 +102,21 @@ Component identify_section(const TensorIndex& index, const Section& section, boo
   component.name = section.name;
   component.files.push_back(index.file().path);
   const TensorView view(index, section.members, section.prefix);
-  std::optional<Match> found = match(view);
+  constexpr std::size_t kMost = 6;  // rivals in the evidence
+  Matching matching = match(view);
+  // Of what was found it goes without saying what it does not have.
+  const std::size_t told = matching.found ? matching.by_presence : matching.excluded.size();
+  matching.excluded.resize(std::min(told, kMost));
+  std::optional<Match>& found = matching.found;
   if (found) {
     const Names buffers = found->rule->buffers;
     fill(component, found->view, {buffers.begin(), buffers.size()});
     component.identity = std::move(found->identity);
+    std::vector<std::string>& evidence = component.identity.evidence;
+    evidence.insert(evidence.end(), matching.excluded.begin(), matching.excluded.end());
   } else {
     fill(component, view, {});
-    component.identity = unknown(view);
+    component.identity = unknown(view, matching.excluded);
   }
   if (only) weigh_gguf(index.file(), found ? found->rule : nullptr, component.identity);
   return component;

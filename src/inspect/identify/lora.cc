@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+
+#include "inspect/identify/vocabulary.h"
 
 namespace genscope::inspect {
 namespace {
@@ -58,48 +61,32 @@ const End* end_of(std::string_view name) {
   return nullptr;
 }
 
-// What the adapted layers are called tells the base model. Rows in order; a width of 0 is any, else
-// the input width of a layer whose name has `word` in it.
-struct Target {
+// Names of trainers that are not the model's own.
+struct Habit {
   std::string_view word;
   std::string_view architecture;
-  std::uint64_t width = 0;
 };
-constexpr Target kTargets[] = {
-    {"img_mod.1", "qwen_image"},
-    {"img_mod_1", "qwen_image"},
-    {"txt_mlp", "qwen_image"},
-    {"img_mlp.net", "qwen_image"},
-    {"distilled_guidance_layer", "chroma"},
-    {"single_stream_modulation", "flux2"},
-    {"to_qkv_mlp_proj", "flux2"},
-    {"joint_transformer_blocks", "auraflow"},
-    {"individual_token_refiner", "hunyuan_video"},
-    {"double_stream_blocks", "hidream"},
-    {"joint_blocks", "sd3"},
-    {"context_embedder.token_refiner", "hunyuan_video"},
-    {"double_blocks", "flux"},
-    {"single_transformer_blocks", "flux"},
-    {"self_attn", "wan", 5120},
-    {"self_attn", "wan", 3072},
-    {"self_attn", "wan", 1536},
-    {"blocks.0.attn1", "wan", 5120},
-    {"input_blocks", "unet"},
-    {"down_blocks", "unet"},
-    {"mid_block", "unet"},
-    {"up_blocks", "unet"},
-    {"attn.add_q_proj", "sd3", 1536},
-    {"attn.add_q_proj", "sd3", 2432},
-    {"attn.add_k_proj", "qwen_image", 3072},
-    {"transformer_blocks.0.attn1", "ltx", 2048},
-    {"transformer_blocks.0.attn1", "ltx", 4096},
-    {"transformer_blocks.0.attn1", "pixart", 1152},
-    {"transformer_blocks.0.attn1", "cogvideox", 1920},
-    {"transformer_blocks.0.attn1", "cogvideox", 3072},
-    {"layers.0.attention", "z_image", 3840},
-    {"layers_0_attention", "z_image", 3840},
-    {"layers.0.attention", "lumina2", 2304},
-    {"layers.0.attn", "lumina2", 2304},
+constexpr Habit kHabits[] = {
+    {"double_blocks.0.processor.", "flux"},  // XLabs
+    {"single_blocks.0.processor.", "flux"},
+};
+
+// What trainers and loaders put before a module's name. `flat`: the rest has '_' for '.'.
+struct Begin {
+  std::string_view text;
+  bool flat = false;
+};
+constexpr Begin kBegins[] = {
+    {"lora_unet_", true},
+    {"lora_transformer_", true},
+    {"lycoris_", true},
+    {"base_model.model."},
+    {"model.diffusion_model."},
+    {"diffusion_model."},
+    {"transformer."},
+    {"unet."},
+    {"net."},
+    {"model."},
 };
 
 // What trainers write into the metadata.
@@ -198,76 +185,135 @@ class LoraSearch {
     return kind == "diff" ? 1 : 0;
   }
 
+  // The base model: what the trainer wrote, and the models that have all of the adapted modules.
   void name_target() {
+    const std::string_view said = told();
+    gather();
+    std::vector<const Vocabulary*> bases = fitting();
+    const auto is_said = [&](const Vocabulary* v) { return v->architecture == said; };
+    if (!said.empty()) {
+      out_.lora.target = said;
+      if (!bases.empty() && std::none_of(bases.begin(), bases.end(), is_said)) {
+        out_.confidence = Confidence::medium;
+        out_.evidence.push_back(
+            fmt::format("but its modules are those of {}", bases.front()->architecture));
+      }
+      return;
+    }
+    if (bases.empty()) return by_habit();
+    out_.lora.target = bases.front()->architecture;
+    out_.evidence.push_back(
+        fmt::format("{}: a module of {}", modules_.front().name, bases.front()->architecture));
+    for (const Vocabulary* base : bases) {
+      const auto at = std::find(out_.bases.begin(), out_.bases.end(), base->architecture);
+      if (at == out_.bases.end()) out_.bases.emplace_back(base->architecture);
+    }
+    if (out_.bases.size() > 1) out_.confidence = Confidence::medium;
+  }
+
+  std::string_view told() {
     for (const char* const key : {"ss_base_model_version", "modelspec.architecture"}) {
       std::string value(file_.meta(key));
       std::transform(value.begin(), value.end(), value.begin(),
                      [](unsigned char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
       for (const Base& base : kBases) {
         if (value.find(base.word) == std::string::npos) continue;
-        accept(base.architecture, fmt::format("{} = {}", key, file_.meta(key)));
+        out_.evidence.push_back(fmt::format("{} = {}", key, file_.meta(key)));
+        return base.architecture;
+      }
+    }
+    return {};
+  }
+
+  void by_habit() {
+    for (const Habit& habit : kHabits) {
+      for (const Tensor* down : downs_) {
+        if (down->name.find(habit.word) == std::string_view::npos) continue;
+        out_.lora.target = habit.architecture;
+        out_.evidence.push_back(std::string(down->name));
         return;
       }
     }
-    for (const Target& target : kTargets) {
-      const Tensor* tensor = layer_with(target);
-      if (tensor == nullptr) continue;
-      accept(target.architecture == "unet" ? unet() : target.architecture,
-             std::string(tensor->name));
-      return;
-    }
   }
 
-  void accept(std::string_view architecture, std::string evidence) {
-    if (architecture == "flux" && blocks("single_blocks") > 38) architecture = "hunyuan_video";
-    out_.lora.target = architecture;
-    out_.evidence.push_back(std::move(evidence));
-  }
-
-  const Tensor* layer_with(const Target& target) const {
+  // The adapted modules, each kind once for every block number that it has.
+  void gather() {
     for (const Tensor* down : downs_) {
-      if (down->name.find(target.word) == std::string_view::npos) continue;
-      if (target.width == 0) return down;
-      if (down->shape.rank >= 2 && down->shape[1] == target.width) return down;
-    }
-    return nullptr;
-  }
-
-  // Generations of UNets differ in the width of the text that attn2 looks at.
-  std::string_view unet() const {
-    for (const Tensor* down : downs_) {
-      const bool key = down->name.find("attn2.to_k") != std::string_view::npos ||
-                       down->name.find("attn2_to_k") != std::string_view::npos;
-      if (!key || down->shape.rank < 2) continue;
-      if (down->shape[1] == 768) return "sd1";
-      if (down->shape[1] == 1024) return "sd2";
-      if (down->shape[1] == 2048) return "sdxl";
-    }
-    const bool two = std::any_of(file_.tensors.begin(), file_.tensors.end(),
-                                 [](const Tensor& t) { return t.name.starts_with("lora_te2_"); });
-    return two ? "sdxl" : "";
-  }
-
-  // One more than the largest number after `word` and '.' or '_'.
-  std::uint64_t blocks(std::string_view word) const {
-    std::uint64_t most = 0;
-    for (const Tensor* down : downs_) {
-      const std::size_t at = down->name.find(word);
-      if (at == std::string_view::npos) continue;
-      std::uint64_t number = 0;
-      for (const char c : down->name.substr(std::min(at + word.size() + 1, down->name.size()))) {
-        if (c < '0' || c > '9' || number > 9999) break;
-        number = number * 10 + static_cast<std::uint64_t>(c - '0');
+      if (is_text_encoder(down->name)) continue;
+      Module module;
+      module.name = down->name;
+      std::string_view path =
+          down->name.substr(0, down->name.size() - end_of(down->name)->text.size());
+      for (const Begin& begin : kBegins) {
+        if (!path.starts_with(begin.text)) continue;
+        path.remove_prefix(begin.text.size());
+        module.flat = begin.flat;
+        break;
       }
-      most = std::max(most, number + 1);
+      module.path = path;
+      constexpr std::string_view kProcessor = ".processor.";
+      const std::size_t at = module.path.find(kProcessor);
+      if (at != std::string::npos) module.path.replace(at, kProcessor.size(), ".");
+      const bool product = end_of(down->name)->kind == "lora" && down->shape.rank >= 2;
+      module.width = product ? down->shape[1] : 0;
+      modules_.push_back(std::move(module));
     }
-    return most;
   }
+
+  // The networks that have all modules; of several those whose layers are as wide, too.
+  std::vector<const Vocabulary*> fitting() const {
+    std::vector<const Vocabulary*> named;
+    std::vector<const Vocabulary*> sized;
+    std::vector<const Vocabulary*> whole;
+    if (modules_.empty()) return named;
+    const bool two_encoders =
+        std::any_of(file_.tensors.begin(), file_.tensors.end(),
+                    [](const Tensor& t) { return t.name.starts_with("lora_te2_"); });
+    for (const Vocabulary& base : base_vocabularies()) {
+      if (two_encoders && base.architecture != "sdxl" && base.architecture != "sd3") continue;
+      const auto has = [&](const Module& m) {
+        // kohya's trainers run the authors' code, not ComfyUI's
+        return !(m.flat && base.naming == "comfy") && has_module(base, m.path, m.flat);
+      };
+      const auto wide = [&](const Module& m) {
+        return m.width == 0 || has_width(base, m.path, m.width);
+      };
+      if (!std::all_of(modules_.begin(), modules_.end(), has)) continue;
+      named.push_back(&base);
+      if (!std::all_of(modules_.begin(), modules_.end(), wide)) continue;
+      sized.push_back(&base);
+      if (reaches_the_end(base)) whole.push_back(&base);
+    }
+    return !whole.empty() ? whole : !sized.empty() ? sized : named;
+  }
+
+  // Trainers adapt all blocks: whether the last of each kind is the model's last.
+  bool reaches_the_end(const Vocabulary& base) const {
+    std::map<std::string_view, ModuleBlock> last;
+    for (const Module& module : modules_) {
+      ModuleBlock block;
+      has_module(base, module.path, module.flat, &block);
+      ModuleBlock& most = last[block.stem];
+      if (block.number >= most.number) most = block;
+    }
+    last.erase("");
+    return !last.empty() && std::all_of(last.begin(), last.end(), [](const auto& row) {
+      return row.second.number + 1 == row.second.of;
+    });
+  }
+
+  struct Module {
+    std::string_view name;
+    std::string path;
+    std::uint64_t width = 0;  // of its input; 0: not told
+    bool flat = false;
+  };
 
   const TensorFile& file_;
   LoraFinding out_;
   std::uint64_t kinds_ = 0;
   std::vector<const Tensor*> downs_;
+  std::vector<Module> modules_;
 };
 
 }  // namespace

@@ -10,7 +10,8 @@ namespace genscope::inspect {
 struct LoraFinding {
   Lora lora;
   std::vector<std::string> evidence;
-  Confidence confidence = Confidence::high;  // medium: the target is not known
+  Confidence confidence = Confidence::high;  // medium: the target is not known, or one of several
+  std::vector<std::string> bases;            // all models that have its modules; the first is taken
 };
 
 // Nothing if less than half of the names are those of an adapter.

@@ -30,7 +30,9 @@ TEST(Lora, FluxOfKohya) {
   const Component component = file.only();
   ASSERT_TRUE(component.lora);
   EXPECT_EQ(component.identity.family, Family::lora);
-  EXPECT_EQ(component.identity.title, "LoRA for FLUX.1");
+  // Chroma has the same layers, and HunyuanVideo with two blocks more.
+  EXPECT_EQ(component.identity.title, "LoRA for FLUX.1, Chroma or HunyuanVideo");
+  EXPECT_EQ(component.identity.confidence, Confidence::medium);
   EXPECT_EQ(component.lora->kind, "lora");
   EXPECT_EQ(component.lora->target, "flux");
   EXPECT_THAT(component.lora->ranks, ElementsAre(8, 16));

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "inspect/identify/vocabulary.h"
+
 namespace genscope::inspect {
 namespace {
 
@@ -141,47 +143,175 @@ void refine(Identity& out, const Rule& rule, const TensorView& view) {
   out.confidence = rule.unrefined;
 }
 
-std::optional<Match> match_under(const TensorView& view) {
-  const auto has_all = [&](Names names) {
-    return std::all_of(names.begin(), names.end(),
-                       [&](std::string_view name) { return holds(view, name); });
-  };
-  for (const std::span<const Rule> table : tables()) {
-    for (const Rule& rule : table) {
-      for (const Naming& naming : rule.namings) {
-        if (!has_all(naming.has)) continue;
-        Identity identity;
-        describe(identity, rule, naming, view);
-        const bool all = std::all_of(rule.tests.begin(), rule.tests.end(), [&](const Test& test) {
-          return passes(test, view, identity.dimensions);
-        });
-        if (!all) continue;
-        refine(identity, rule, view);
-        return Match{&rule, std::move(identity), view};
+constexpr std::string_view kAbsent = ", this has not";
+
+std::string failure(const Test& test, const TensorView& view, const Dimensions& found) {
+  const std::string_view there = holds(view, test.name) ? test.name : test.other;
+  switch (test.kind) {
+    case Test::Kind::equals:
+      return fmt::format("a size of it is {}, not {}", found.*test.field, test.value);
+    case Test::Kind::has:
+      return fmt::format("it has {}{}", test.name, kAbsent);
+    case Test::Kind::lacks:
+      return fmt::format("this has {}", there);
+    case Test::Kind::size:
+      if (there.empty()) return fmt::format("it has {}{}", test.name, kAbsent);
+      return fmt::format("size {}, not {}: axis {} of {}", view.size(there, test.axis), test.value,
+                         test.axis, there);
+    case Test::Kind::guided:
+    case Test::Kind::not_guided:
+      return "guidance";
+  }
+  return {};
+}
+
+bool is_word_of(std::string_view path, std::string_view word) {
+  while (!path.empty()) {
+    const std::string_view first = path.substr(0, path.find('.'));
+    if (first == word) return true;
+    path.remove_prefix(std::min(first.size() + 1, path.size()));
+  }
+  return false;
+}
+
+bool has_more(std::string_view more, std::string_view word) {
+  while (!more.empty()) {
+    std::string_view first = more.substr(0, more.find(' '));
+    more.remove_prefix(std::min(first.size() + 1, more.size()));
+    const bool begins = first.ends_with('*');
+    if (begins) first.remove_suffix(1);
+    if (begins ? word.starts_with(first) : word == first) return true;
+  }
+  return false;
+}
+
+// Tries all rules on one view.
+class Trial {
+ public:
+  explicit Trial(const TensorView& view) : view_(view) {}
+
+  Matching run() {
+    for (const std::span<const Rule> table : tables()) {
+      for (const Rule& rule : table) consider(rule);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void consider(const Rule& rule) {
+    std::string fact;
+    for (const Naming& naming : rule.namings) {
+      const bool all = std::all_of(naming.has.begin(), naming.has.end(),
+                                   [&](std::string_view name) { return holds(view_, name); });
+      if (all && accept(rule, naming, fact)) return;
+    }
+    if (!fact.empty()) exclude(rule, fact);
+  }
+
+  // Or says the fact that is against it.
+  bool accept(const Rule& rule, const Naming& naming, std::string& fact) {
+    Identity identity;
+    describe(identity, rule, naming, view_);
+    for (const Test& test : rule.tests) {
+      if (passes(test, view_, identity.dimensions)) continue;
+      fact = failure(test, view_, identity.dimensions);
+      return false;
+    }
+    if (has_vocabulary(rule.architecture, naming.name)) {
+      if (const std::string_view word = foreign(rule); !word.empty()) {
+        fact = fmt::format("it has no '{}'", word);
+        return false;
       }
     }
+    if (!out_.found) {
+      refine(identity, rule, view_);
+      out_.found = Match{&rule, std::move(identity), view_};
+      return true;
+    }
+    const Rule& first = *out_.found->rule;
+    if (rule.generic || first.generic || rule.architecture == first.architecture) return true;
+    Identity& said = out_.found->identity;
+    said.confidence = std::min(said.confidence, Confidence::medium);
+    said.evidence.push_back(fmt::format("no fact excludes {}", rule.title));
+    return true;
   }
-  return std::nullopt;
-}
+
+  // A word that the published networks of the rule's architecture do not have.
+  std::string_view foreign(const Rule& rule) {
+    if (words_.empty()) words_ = words_of(view_);
+    for (const std::string_view word : words_) {
+      if (!knows(rule, word)) return word;
+    }
+    return {};
+  }
+
+  void exclude(const Rule& rule, const std::string& fact) {
+    if (rule.generic) return;
+    std::string line = fmt::format("not {}: {}", rule.title, fact);
+    std::vector<std::string>& lines = out_.excluded;
+    if (std::find(lines.begin(), lines.end(), line) != lines.end()) return;
+    if (fact.ends_with(kAbsent)) {
+      lines.push_back(std::move(line));
+      return;
+    }
+    lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(out_.by_presence++), std::move(line));
+  }
+
+  const TensorView& view_;
+  std::vector<std::string_view> words_;
+  Matching out_;
+};
 
 }  // namespace
 
-std::optional<Match> match(const TensorView& part) {
-  if (std::optional<Match> found = match_under(part)) return found;
+bool knows(const Rule& rule, std::string_view word) {
+  if (has_more(rule.more, word) || knows_word(rule.architecture, word)) return true;
+  const auto named = [&](std::string_view name) { return is_word_of(name, word); };
+  const auto tested = [&](const Test& test) { return named(test.name) || named(test.other); };
+  for (const Naming& naming : rule.namings) {
+    if (std::any_of(naming.has.begin(), naming.has.end(), named)) return true;
+    for (const Measure& measure : naming.measures) {
+      if (named(measure.name)) return true;
+    }
+  }
+  return std::any_of(rule.guidance.begin(), rule.guidance.end(), named) ||
+         std::any_of(rule.buffers.begin(), rule.buffers.end(), named) ||
+         std::any_of(rule.variants.begin(), rule.variants.end(), [&](const Variant& variant) {
+           return std::any_of(variant.tests.begin(), variant.tests.end(), tested);
+         });
+}
+
+Matching match(const TensorView& part) {
+  Matching out = Trial(part).run();
+  // A generic name is taken back if a prefix hides a better one.
+  if (out.found && !out.found->rule->generic) return out;
   constexpr std::uint64_t kFewest = 5;  // a prefix of so few names is no prefix
   for (const std::string_view prefix : kPrefixes) {
     const std::uint64_t named = part.count(prefix, "");
     // A quarter will do: beside "model." a vision tower has as many names of its own.
     if (named <= kFewest || named * 4 < part.members().size()) continue;
-    if (std::optional<Match> found = match_under(part.under(prefix))) return found;
+    Matching inner = Trial(part.under(prefix)).run();
+    if (inner.found) return inner;
+    if (out.excluded.empty()) {
+      out.excluded = std::move(inner.excluded);
+      out.by_presence = inner.by_presence;
+    }
   }
-  return std::nullopt;
+  return out;
+}
+
+std::vector<const Rule*> all_rules() {
+  std::vector<const Rule*> rules;
+  for (const std::span<const Rule> table : tables()) {
+    for (const Rule& rule : table) rules.push_back(&rule);
+  }
+  return rules;
 }
 
 const Rule* find_rule(std::string_view architecture) {
   for (const std::span<const Rule> table : tables()) {
     for (const Rule& rule : table) {
-      if (rule.architecture == architecture) return &rule;
+      if (rule.architecture == architecture && !rule.relative) return &rule;
     }
   }
   return nullptr;

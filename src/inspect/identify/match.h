@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "inspect/identify/rule.h"
 #include "inspect/identify/tensor_view.h"
@@ -14,9 +16,21 @@ struct Match {
   TensorView view;  // under the prefix with which the names were found
 };
 
+struct Matching {
+  std::optional<Match> found;
+  // Rules whose names are there and that were ruled out, each with the fact: something that is here
+  // and not there, before something that is only not here.
+  std::vector<std::string> excluded;
+  std::size_t by_presence = 0;  // how many are of the first kind
+};
+
 // The first rule of all tables whose names are there, as they are or without a prefix that most of
-// them share; nothing if none is.
-std::optional<Match> match(const TensorView& part);
+// them share, and that no fact excludes: a test that fails, or a module that its architecture does
+// not have. If a further rule remains, of another architecture, the confidence is medium at most.
+Matching match(const TensorView& part);
+
+// All rules, in the order in which they are tried.
+std::vector<const Rule*> all_rules();
 
 // The rule of an architecture, or null.
 const Rule* find_rule(std::string_view architecture);

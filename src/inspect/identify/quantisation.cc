@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+
+#include "inspect/identify/packed.h"
 
 namespace genscope::inspect {
 namespace {
@@ -19,9 +22,7 @@ enum class Mark : std::uint8_t {
   bnb4_fp4,
   bnb4,
   bnb8,
-  svd,  // nunchaku: scales, smoothing and the low-rank branch
-  svd_weight,
-  gptq,  // zero points, group index
+  packed,  // scales, zero points and low-rank branches beside a packed weight
 };
 
 struct SchemeRow {
@@ -36,6 +37,13 @@ constexpr SchemeRow kLastWords[] = {
     {"num_batches_tracked", Mark::buffer},
     {"rope_freqs", Mark::buffer},
     {"pe", Mark::buffer},
+    {"std-of-means", Mark::buffer},
+    {"mean-of-means", Mark::buffer},
+    {"mean-of-stds", Mark::buffer},
+    {"mean-of-stds_over_std-of-means", Mark::buffer},
+    {"channel", Mark::buffer},
+    {"relative_position_index", Mark::buffer},
+    {"token_type_ids", Mark::buffer},
     {"scale_weight", Mark::scale},
     {"scale_input", Mark::scale},
     {"weight_scale", Mark::scale},
@@ -52,20 +60,40 @@ constexpr SchemeRow kLastWords[] = {
     {"nested_quant_map", Mark::bnb4},
     {"SCB", Mark::bnb8},
     {"weight_format", Mark::bnb8},
-    {"wscales", Mark::svd},
-    {"wcscales", Mark::svd},
-    {"wtscale", Mark::svd},
-    {"smooth", Mark::svd},
-    {"smooth_orig", Mark::svd},
-    {"smooth_factor", Mark::svd},
-    {"smooth_factor_orig", Mark::svd},
-    {"proj_down", Mark::svd},
-    {"proj_up", Mark::svd},
-    {"wzeros", Mark::svd},
-    {"qweight", Mark::svd_weight},
-    {"qzeros", Mark::gptq},
-    {"scales", Mark::gptq},
-    {"g_idx", Mark::gptq},
+    {"wscales", Mark::packed},
+    {"wcscales", Mark::packed},
+    {"wtscale", Mark::packed},
+    {"smooth", Mark::packed},
+    {"smooth_orig", Mark::packed},
+    {"smooth_factor", Mark::packed},
+    {"smooth_factor_orig", Mark::packed},
+    {"proj_down", Mark::packed},
+    {"proj_up", Mark::packed},
+    {"lora_down", Mark::packed},
+    {"lora_up", Mark::packed},
+    {"wzeros", Mark::packed},
+    {"qzeros", Mark::packed},
+    {"scales", Mark::packed},
+    {"g_idx", Mark::packed},
+    {"biases", Mark::packed},
+    {"weight_scales", Mark::packed},
+    {"weight_shape", Mark::packed},
+    {"weight_zero_point", Mark::packed},
+    {"weight_g_idx", Mark::packed},
+    {"weight_global_scale", Mark::packed},
+    {"input_global_scale", Mark::packed},
+    {"_scale", Mark::packed},
+    {"_shift", Mark::packed},
+    {"_zeropoint", Mark::packed},
+    {"output_scale", Mark::packed},
+    {"_weight_scale", Mark::packed},
+    {"_weight_zero_point", Mark::packed},
+    {"_weight_scale_and_zero", Mark::packed},
+    {"_weight_act_pre_scale", Mark::packed},
+    {"_weight_per_tensor_scale", Mark::packed},
+    {"__scale", Mark::packed},
+    {"__zero_point", Mark::packed},
+    {"quanto_qmap", Mark::packed},
 };
 
 std::string_view last_word(std::string_view name) {
@@ -92,6 +120,7 @@ class Counter {
     for (const std::uint32_t id : part_.members()) {
       const Mark mark = mark_of(part_.at(id).name);
       seen_[static_cast<std::size_t>(mark)] = true;
+      has_packed_ = has_packed_ || unpack(part_.index(), part_.at(id)).has_value();
     }
     for (const std::uint32_t id : part_.members()) add(part_.at(id));
     std::sort(out_.dtypes.begin(), out_.dtypes.end(), [](const DtypeShare& a, const DtypeShare& b) {
@@ -110,21 +139,39 @@ class Counter {
     return std::find(buffers_.begin(), buffers_.end(), name) != buffers_.end();
   }
 
-  // Weights in one stored element; 0 if it is no weight.
-  std::uint64_t weights_per_element(const Tensor& tensor) const {
-    const Mark mark = mark_of(tensor.name);
-    if (mark == Mark::svd_weight) {
-      return seen(Mark::gptq) && tensor.dtype == Dtype::i32 ? 8 : 2;  // of 4 bits each
+  // How many weights a tensor holds; 0 if it is no weight.
+  std::uint64_t weights_of(const Tensor& tensor) {
+    const std::uint64_t elements = tensor.shape.elements();
+    if (const std::optional<Packed> packed = unpack(part_.index(), tensor)) {
+      const std::string label = label_of(*packed, tensor.dtype);
+      packed_[label] += packed->weights;
+      return packed->weights;
     }
-    if (mark != Mark::none || is_buffer(tensor.name)) return 0;
-    const bool packed = tensor.dtype == Dtype::u8 && tensor.name.ends_with("weight");
+    const Mark mark = mark_of(tensor.name);
+    // A product may be called like a scale (nunchaku's "smooth", MLX's "scales"); without a packed
+    // weight in the file it is one of the model.
+    const bool belongs = mark == Mark::packed && !has_packed_;
+    if ((mark != Mark::none && !belongs) || is_buffer(tensor.name)) return 0;
+    const bool bytes = tensor.dtype == Dtype::u8 && tensor.name.ends_with("weight");
     const bool four_bits = seen(Mark::bnb4) || seen(Mark::scale2);
-    return packed && four_bits ? 2 : 1;
+    return bytes && four_bits ? 2 * elements : elements;
+  }
+
+  static std::string label_of(const Packed& packed, Dtype dtype) {
+    if (packed.scheme == "svdquant") return "svdquant";
+    if (packed.floating && packed.bits == 8) {
+      return fmt::format("{} fp8 {}", packed.scheme, name(dtype).substr(3));
+    }
+    if (packed.floating) return fmt::format("{} fp{}", packed.scheme, packed.bits);
+    const bool integers = packed.scheme == "quanto" || packed.scheme == "torchao";
+    if (integers) return fmt::format("{} int{}", packed.scheme, packed.bits);
+    return packed.bits == 0 ? std::string(packed.scheme)
+                            : fmt::format("{} {}-bit", packed.scheme, packed.bits);
   }
 
   void add(const Tensor& tensor) {
     const std::uint64_t elements = tensor.shape.elements();
-    const std::uint64_t weights = elements * weights_per_element(tensor);
+    const std::uint64_t weights = weights_of(tensor);
     auto share = std::find_if(out_.dtypes.begin(), out_.dtypes.end(),
                               [&](const DtypeShare& s) { return s.dtype == tensor.dtype; });
     if (share == out_.dtypes.end()) {
@@ -144,9 +191,10 @@ class Counter {
     if (seen(Mark::bnb4_fp4)) return "bnb fp4";
     if (seen(Mark::bnb4)) return "bnb 4-bit";
     if (seen(Mark::bnb8)) return "bnb int8";
-    if (seen(Mark::svd_weight)) {
-      if (seen(Mark::svd)) return "svdquant";
-      return seen(Mark::gptq) ? "gptq or awq" : "packed";
+    if (!packed_.empty()) {  // what holds most of the weights
+      return std::max_element(packed_.begin(), packed_.end(),
+                              [](const auto& a, const auto& b) { return a.second < b.second; })
+          ->first;
     }
     if (out_.dtypes.empty()) return {};
     const Dtype most = dominant();
@@ -171,9 +219,23 @@ class Counter {
   std::span<const std::string_view> buffers_;
   Contents out_;
   std::array<bool, 16> seen_{};
+  bool has_packed_ = false;
+  std::map<std::string, std::uint64_t> packed_;  // scheme to weights
 };
 
 }  // namespace
+
+bool is_bookkeeping(std::string_view name) {
+  return mark_of(name) != Mark::none || name.starts_with("__");
+}
+
+std::string_view without_weight(std::string_view name) {
+  const std::string_view stem = packed_stem(name);
+  if (stem.data() != nullptr) return stem.substr(0, std::max<std::size_t>(stem.size(), 1) - 1);
+  const std::string_view word = last_word(name);
+  if (word == name || (word != "weight" && word != "bias")) return name;
+  return name.substr(0, name.size() - word.size() - 1);
+}
 
 Contents contents(const TensorView& part, std::span<const std::string_view> buffers) {
   return Counter(part, buffers).count();

@@ -19,6 +19,11 @@ struct Contents {
   std::string quantisation;        // "" if the weights are plain numbers
 };
 
+// Whether a tensor is no weight of the model, but belongs to a quantiser or is a buffer.
+bool is_bookkeeping(std::string_view name);
+// A name without its last word, "weight" or "bias", or what a quantiser made of it.
+std::string_view without_weight(std::string_view name);
+
 // `buffers`: names without the part's prefix that are stored, but are not parameters.
 Contents contents(const TensorView& part, std::span<const std::string_view> buffers);
 

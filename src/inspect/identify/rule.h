@@ -112,7 +112,17 @@ struct Rule {
   Names gguf = {};                          // values of general.architecture
   Names buffers = {};                       // stored, but not parameters
   Confidence unrefined = Confidence::high;  // when no variant fits
+  // A member of the architecture that is not what its name means: asked for by name, it is passed.
+  bool relative = false;
+  // A name for what has the common names and no others: gives way to any other rule.
+  bool generic = false;
+  // Words of names that its variants have and that the vocabulary lacks, between blanks; "audio*"
+  // is any word that begins so. "*": all, as the names of this model are not listed.
+  std::string_view more = {};
 };
+
+// Besides the vocabulary, the words of a rule's own names and of `more` are known.
+bool knows(const Rule& rule, std::string_view word);
 
 std::span<const Rule> denoiser_rules();
 std::span<const Rule> video_rules();

@@ -4,6 +4,8 @@
 #include <bit>
 #include <chrono>
 
+#include "inspect/identify/packed.h"
+
 namespace genscope::inspect {
 namespace {
 
@@ -28,6 +30,8 @@ class Hash {
   std::uint64_t state_ = 0xcbf29ce484222325 ^ seed();
 };
 
+constexpr std::string_view kWeight = "weight";
+
 bool is_joined(std::string_view name, std::string_view prefix, std::string_view rest) noexcept {
   return name.size() == prefix.size() + rest.size() && name.starts_with(prefix) &&
          name.ends_with(rest);
@@ -44,6 +48,7 @@ TensorIndex::TensorIndex(const TensorFile& file)
     std::size_t slot = hash.value() & mask;
     while (slots_[slot] != 0) slot = (slot + 1) & mask;
     slots_[slot] = id + 1;
+    packs_ = packs_ || packed_stem(file.tensors[id].name).data() != nullptr;
   }
 }
 
@@ -59,16 +64,45 @@ const Tensor* TensorIndex::find(std::string_view prefix, std::string_view rest) 
   return nullptr;
 }
 
+bool TensorIndex::is_width(std::uint64_t size) const {
+  if (widths_.empty()) {
+    widths_.push_back(0);
+    for (const Tensor& tensor : file_.tensors) {
+      if (tensor.shape.rank == 1 && tensor.name.ends_with("weight")) {
+        widths_.push_back(tensor.shape[0]);
+      }
+    }
+    std::sort(widths_.begin(), widths_.end());
+    widths_.erase(std::unique(widths_.begin(), widths_.end()), widths_.end());
+  }
+  return std::binary_search(widths_.begin(), widths_.end(), size);
+}
+
 const Tensor* TensorView::find(std::string_view name) const noexcept {
-  const Tensor* tensor = index_->find(prefix_, name);
-  if (tensor != nullptr || outer_ == prefix_.size()) return tensor;
-  return index_->find(std::string_view(prefix_).substr(0, outer_), name);
+  const auto named = [&](std::string_view what) {
+    const Tensor* tensor = index_->find(prefix_, what);
+    if (tensor != nullptr || outer_ == prefix_.size()) return tensor;
+    return index_->find(std::string_view(prefix_).substr(0, outer_), what);
+  };
+  const Tensor* tensor = named(name);
+  if (tensor != nullptr || !index_->packs() || !name.ends_with(kWeight)) return tensor;
+  std::string packed(name.substr(0, name.size() - kWeight.size()));
+  const std::size_t stem = packed.size();
+  for (const std::string_view end : kPackedNames) {
+    packed.resize(stem);
+    tensor = named(packed += end);
+    if (tensor != nullptr) return tensor;
+  }
+  return nullptr;
 }
 
 std::uint64_t TensorView::size(std::string_view name, int axis) const noexcept {
   const Tensor* tensor = find(name);
   if (tensor == nullptr) return 0;
-  constexpr std::string_view kWeight = "weight";
+  if (const std::optional<Packed> packed = unpack(*index_, *tensor)) {
+    if (tensor->shape.rank <= 2) return axis == 0 || axis == -2 ? packed->rows : packed->columns;
+    return 0;
+  }
   if (axis == 0 && tensor->dtype == Dtype::u8 && name.ends_with(kWeight)) {
     std::string bias(name.substr(0, name.size() - kWeight.size()));
     tensor = find(bias += "bias");
@@ -103,11 +137,14 @@ std::uint64_t TensorView::blocks(std::string_view stem) const noexcept {
 
 std::uint64_t TensorView::count(std::string_view begin, std::string_view end) const noexcept {
   std::uint64_t found = 0;
+  const bool packed = index_->packs() && end.size() > kWeight.size() && end.ends_with(kWeight);
+  const std::string_view stem = packed ? end.substr(0, end.size() - kWeight.size()) : end;
   for (const std::uint32_t id : members_) {
     std::string_view name = at(id).name;
     if (!name.starts_with(prefix_)) continue;
     name.remove_prefix(prefix_.size());
-    if (name.starts_with(begin) && name.ends_with(end)) ++found;
+    if (!name.starts_with(begin)) continue;
+    if (name.ends_with(end) || (packed && packed_stem(name).ends_with(stem))) ++found;
   }
   return found;
 }

@@ -2,7 +2,9 @@
 // names of one part without their prefix. No name is copied.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,12 +21,21 @@ class TensorIndex {
 
   const TensorFile& file() const noexcept { return file_; }
   const Tensor& operator[](std::uint32_t id) const noexcept { return file_.tensors[id]; }
+  // Whether some weights have the names of packed ones (kPackedNames).
+  bool packs() const noexcept { return packs_; }
+  // Which packing the file has where its tensors alone do not tell; found when first asked for.
+  std::optional<std::size_t>& packing() const noexcept { return packing_; }
+  // Whether a vector of this size is in the file: a norm's, and so the width of a layer.
+  bool is_width(std::uint64_t size) const;
   // Null if there is none. The name is `prefix` and `rest` together.
   const Tensor* find(std::string_view prefix, std::string_view rest) const noexcept;
 
  private:
   const TensorFile& file_;
   std::vector<std::uint32_t> slots_;  // id + 1, or 0; open addressing, at most half full
+  bool packs_ = false;
+  mutable std::optional<std::size_t> packing_;
+  mutable std::vector<std::uint64_t> widths_;  // sorted; made when first asked for
 };
 
 // The tensors of one part of a file, under names without the part's prefix. Names that do not have
@@ -44,15 +55,24 @@ class TensorView {
   }
 
   const TensorFile& file() const noexcept { return index_->file(); }
+  const TensorIndex& index() const noexcept { return *index_; }
   const std::string& prefix() const noexcept { return prefix_; }
   std::span<const std::uint32_t> members() const noexcept { return members_; }
   const Tensor& at(std::uint32_t id) const noexcept { return (*index_)[id]; }
 
+  // A name without the prefix, or without the part's own if it does not have all of it.
+  std::string_view bare(std::string_view name) const noexcept {
+    if (name.starts_with(prefix_)) return name.substr(prefix_.size());
+    return name.substr(std::min(outer_, name.size()));
+  }
+
+  // By name; of "X.weight" also what a quantiser made of it.
   const Tensor* find(std::string_view name) const noexcept;
   bool has(std::string_view name) const noexcept { return find(name) != nullptr; }
 
   // Size of an axis (negative: from the end) of a tensor; 0 if there is no such tensor or axis. Of
-  // a weight packed by quantisation, whose shape says nothing, axis 0 is taken from its bias.
+  // a packed weight the size before packing. Where the shape does not tell (bitsandbytes), axis 0
+  // is taken from the bias.
   std::uint64_t size(std::string_view name, int axis) const noexcept;
 
   // How many blocks there are: one more than the largest N of names that begin with `stem` N ".".

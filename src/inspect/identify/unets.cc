@@ -40,6 +40,43 @@ const std::initializer_list<Naming> kUNetNames = {
 };
 
 const Rule kUNets[] = {
+    {.architecture = "unet3d",
+     .family = Family::unet,
+     .title = "ModelScope text-to-video, or Zeroscope",
+     .namings = kUNetNames,
+     .tests = {has("down_blocks.0.temp_convs."), has("transformer_in."),
+               lacks("image_latents_proj_in.")}},
+
+    {.architecture = "i2vgen_xl",
+     .family = Family::unet,
+     .title = "I2VGen-XL",
+     .namings = kUNetNames,
+     .tests = {has("image_latents_proj_in.")}},
+
+    {.architecture = "kandinsky2",
+     .family = Family::unet,
+     .title = "Kandinsky 2",
+     .namings = kUNetNames,
+     .tests = {has("add_embedding.image_proj.weight"),
+               has("down_blocks.1.attentions.0.add_k_proj.weight")}},
+
+    {.architecture = "deepfloyd_if",
+     .family = Family::unet,
+     .title = "DeepFloyd IF",
+     .namings = kUNetNames,
+     .tests = {has("add_embedding.pool.q_proj.weight"),
+               has("down_blocks.1.attentions.0.add_k_proj.weight")},
+     .more = "class_embedding"},
+
+    {.architecture = "sd2",
+     .family = Family::unet,
+     .title = "Stable Diffusion x4 upscaler",
+     .namings = kUNetNames,
+     .tests = {sized(kSecond, 1, 1024, kSecondOriginal), lacks(kFirst, kFirstOriginal),
+               equals(&D::in_channels, 7)},
+     .variants = {{{equals(&D::in_channels, 7)}, "x4 upscaler", "Stable Diffusion x4 upscaler"}},
+     .relative = true},
+
     {.architecture = "svd",
      .family = Family::unet,
      .title = "Stable Video Diffusion",
@@ -75,6 +112,9 @@ const Rule kUNets[] = {
      .namings = kUNetNames,
      .tests = {sized(kFirst, 1, 768, kFirstOriginal), lacks("encoder_hid_proj.")},
      .variants = {{{has("down_blocks.0.motion_modules.")}, "animatediff", "AnimateDiff for SD 1"},
+                  {{has("time_embedding.cond_proj.weight")},
+                   "lcm",
+                   "Stable Diffusion 1, distilled with guidance as an input (LCM)"},
                   {{equals(&D::in_channels, 9)}, "inpaint", "Stable Diffusion 1 inpainting"},
                   {{equals(&D::in_channels, 8)}, "edit", "InstructPix2Pix"},
                   {{lacks("mid_block.", "middle_block.1.norm.weight")}, "distilled", "SD 1 (tiny)"},
@@ -92,7 +132,6 @@ const Rule kUNets[] = {
                    "unclip",
                    "Stable Diffusion 2.1 unCLIP"},
                   {{equals(&D::in_channels, 9)}, "inpaint", "Stable Diffusion 2 inpainting"},
-                  {{equals(&D::in_channels, 7)}, "x4 upscaler", "Stable Diffusion x4 upscaler"},
                   {{equals(&D::in_channels, 5)}, "depth", "Stable Diffusion 2 depth"},
                   {{equals(&D::in_channels, 4), equals(&D::layers, 16)},
                    "base",
@@ -103,7 +142,8 @@ const Rule kUNets[] = {
      .family = Family::unet,
      .title = "UNet",
      .namings = kUNetNames,
-     .unrefined = Confidence::medium},
+     .unrefined = Confidence::medium,
+     .generic = true},
 };
 
 }  // namespace

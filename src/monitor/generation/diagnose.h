@@ -2,7 +2,7 @@
 #pragma once
 
 #include <genscope/advise.h>
-#include <genscope/generation_metrics.h>
+#include <genscope/monitor.h>
 
 namespace genscope::monitor {
 

@@ -1,4 +1,4 @@
-#include <genscope/generation_monitor.h>
+#include <genscope/monitor.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

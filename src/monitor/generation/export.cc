@@ -66,6 +66,11 @@ Json metrics_json(const GenerationMetrics& m) {
   return j;
 }
 
+Json resolution_json(const GenerationMetrics& m) {
+  const auto& [width, height] = m.image_resolution;
+  return width != 0 && height != 0 ? Json(fmt::format("{}x{}", width, height)) : Json(nullptr);
+}
+
 Json current_json(const GenerationMetrics& m) {
   return {{"total_time", m.total_generation_time},
           {"per_step_time", or_null(m.generation_time_per_step)},
@@ -73,8 +78,8 @@ Json current_json(const GenerationMetrics& m) {
           {"performance_score", m.performance_score},
           {"model_name", m.model_name},
           {"architecture", m.architecture_type},
-          {"steps", m.num_inference_steps},
-          {"resolution", fmt::format("{}x{}", m.image_resolution.first, m.image_resolution.second)},
+          {"steps", m.num_inference_steps != 0 ? Json(m.num_inference_steps) : Json(nullptr)},
+          {"resolution", resolution_json(m)},
           {"status", name(m.status)}};
 }
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <genscope/generation_metrics.h>
+#include <genscope/monitor.h>
 
 namespace genscope::monitor {
 

@@ -3,8 +3,7 @@
 
 #include <ctime>
 
-#include <genscope/statistics.h>
-
+#include "analyze/statistics/statistics.h"
 #include "monitor/generation/hub.h"
 
 namespace genscope::monitor {

@@ -1,5 +1,5 @@
 // Metrics as JSON, there and back, and as text.
-#include <genscope/generation_monitor.h>
+#include <genscope/monitor.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

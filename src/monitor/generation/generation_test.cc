@@ -1,5 +1,5 @@
 #include <genscope/advise.h>
-#include <genscope/generation_monitor.h>
+#include <genscope/monitor.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

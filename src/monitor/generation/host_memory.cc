@@ -75,7 +75,7 @@ void HostMemory::open_gpu() {
     return;
   }
   board_ = std::make_unique<GpuBoard>();
-  for (const char* name : {"nvml", "amdgpu", "intel"}) {
+  for (const std::string_view name : gpu_probes()) {
     auto probe = make_probe(name, options_);
     if (!probe) continue;
     const ProbeState state = (*probe)->open(*board_);

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <genscope/generation_monitor.h>
+#include <genscope/monitor.h>
 
 #include "monitor/generation/host_memory.h"
 #include "monitor/generation/model_name.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include <genscope/generation_metrics.h>
+#include <genscope/monitor.h>
 
 #include "base/file.h"
 

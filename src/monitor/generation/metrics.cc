@@ -2,8 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include <genscope/generation_metrics.h>
-#include <genscope/statistics.h>
+#include <genscope/monitor.h>
+
+#include "analyze/statistics/statistics.h"
 
 namespace genscope {
 namespace {

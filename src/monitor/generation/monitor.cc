@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <genscope/advise.h>
-#include <genscope/generation_monitor.h>
 #include <genscope/internal/no_memory.h>
+#include <genscope/monitor.h>
 #include <genscope/record.h>
 
 #include "base/file.h"

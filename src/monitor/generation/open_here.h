@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include <genscope/generation_monitor.h>
+#include <genscope/monitor.h>
 
 namespace genscope::monitor {
 

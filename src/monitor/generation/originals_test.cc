@@ -1,6 +1,6 @@
 // The calls of older generation monitors, one by one, and what those get wrong.
 #include <genscope/advise.h>
-#include <genscope/generation_monitor.h>
+#include <genscope/monitor.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <genscope/advise.h>
-#include <genscope/generation_monitor.h>
+#include <genscope/monitor.h>
 
 namespace genscope::monitor::scripted_time {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include <genscope/generation_monitor.h>
+#include <genscope/monitor.h>
 #include <genscope/record.h>
 
 #include "monitor/generation/host_memory.h"

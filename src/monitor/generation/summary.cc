@@ -1,4 +1,4 @@
-#include <genscope/statistics.h>
+#include "analyze/statistics/statistics.h"
 
 #include "monitor/generation/hub.h"
 

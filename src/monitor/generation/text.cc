@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <genscope/generation_metrics.h>
+#include <genscope/monitor.h>
 
 #include "base/characters.h"
 

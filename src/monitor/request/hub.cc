@@ -5,6 +5,8 @@
 
 #include <genscope/internal/no_memory.h>
 
+#include "trace/sample_names.h"
+
 namespace genscope::monitor {
 namespace {
 
@@ -120,8 +122,11 @@ std::optional<double> RequestHub::mean_seconds() const {
 
 void RequestHub::publish() const noexcept {
   try {
+    event("genscope.entity", {{"id", std::string_view(options.name)},
+                              {"kind", genscope::name(EntityKind::other)},
+                              {"name", std::string_view(options.name)}});
     for (const auto& [metric, value] : metric_values(stats())) {
-      counter(options.name + "/" + std::string(metric), value);
+      counter(trace::sample_name(options.name, metric), value);
     }
   } catch (const std::bad_alloc&) {
     internal::count_lost(0, 1);

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <genscope/monitor.h>
 #include <genscope/record.h>
-#include <genscope/request_monitor.h>
 
 #include "monitor/generation/ring.h"
 #include "monitor/generation/ticks.h"

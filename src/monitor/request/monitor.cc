@@ -4,8 +4,8 @@
 #include <new>
 
 #include <genscope/internal/no_memory.h>
-#include <genscope/request_monitor.h>
-#include <genscope/sample.h>
+#include <genscope/monitor.h>
+#include <genscope/trace.h>
 
 #include "monitor/request/hub.h"
 

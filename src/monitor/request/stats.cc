@@ -3,8 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <genscope/statistics.h>
-
+#include "analyze/statistics/statistics.h"
 #include "monitor/request/hub.h"
 
 namespace genscope {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include <genscope/pipeline_settings.h>
+#include <genscope/monitor.h>
 
 namespace genscope {
 

@@ -5,7 +5,7 @@
 
 #include <genscope/advise.h>
 #include <genscope/inspect.h>
-#include <genscope/pipeline_settings.h>
+#include <genscope/monitor.h>
 
 #include "monitor/generation/model_name.h"
 #include "monitor/settings/guidance.h"

@@ -3,8 +3,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/system/system_error.hpp>
 
+#include <genscope/optimize/asio.h>
 #include <genscope/optimize/async.h>
-#include <genscope/optimize/async/asio.h>
 
 #include <string>
 #include <thread>

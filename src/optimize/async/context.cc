@@ -4,7 +4,7 @@
 // Locks: a child's before its parent's (hook() links upward while it holds its own); hooks are
 // called with none held. A hook that is being called when its owner goes is waited for, except by
 // the thread that calls it.
-#include <genscope/optimize/async/context.h>
+#include <genscope/internal/optimize/async/context.h>
 
 #include <algorithm>
 

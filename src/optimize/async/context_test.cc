@@ -1,4 +1,4 @@
-#include <genscope/optimize/async/context.h>
+#include <genscope/internal/optimize/async/context.h>
 
 #include <atomic>
 #include <thread>

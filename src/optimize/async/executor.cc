@@ -3,7 +3,7 @@
 // A coroutine that ends must not free its own frame: compilers may still touch it on the way out of
 // its last suspension. It is put on a list of the thread instead, and freed when the resume() that
 // ran it has returned and no frame of it is on the stack.
-#include <genscope/optimize/async/executor.h>
+#include <genscope/internal/optimize/async/executor.h>
 
 namespace genscope::optimize {
 namespace {

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include <genscope/optimize/async/context.h>
+#include <genscope/internal/optimize/async/context.h>
 
 namespace genscope::optimize::internal {
 namespace {

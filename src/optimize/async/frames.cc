@@ -3,7 +3,7 @@
 // blocks even where one thread makes and another frees.
 //
 // Sanitizers look at the blocks themselves: there each one is allocated and freed.
-#include <genscope/optimize/async/frames.h>
+#include <genscope/internal/optimize/async/frames.h>
 
 #include <array>
 #include <mutex>

@@ -1,7 +1,7 @@
 // A lane is a limiter and as many threads as it has units. The limiter decides who is next and
 // grants the unit; only then does the body go to the threads, so one of them is always free for it.
 // The unit comes back after the body has returned, whoever still waits for it.
-#include <genscope/optimize/async/lane.h>
+#include <genscope/internal/optimize/async/lane.h>
 
 #include <algorithm>
 #include <condition_variable>

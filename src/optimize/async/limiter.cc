@@ -2,7 +2,7 @@
 // whoever is just deciding about it. Whoever takes it off the queue, under the lock, has decided
 // how it ends and calls back, without the lock: so each callback runs exactly once, and no unit is
 // both granted and dropped.
-#include <genscope/optimize/async/limiter.h>
+#include <genscope/internal/optimize/async/limiter.h>
 
 #include <condition_variable>
 #include <mutex>

@@ -6,7 +6,7 @@
 // looks at every queue under its lock. Work that was queued before that look is seen by it; who
 // queues later takes the same lock after it and so sees the announcement, and wakes. One worker at
 // most searches on behalf of a wake-up; when it finds work and leaves some, it wakes the next.
-#include <genscope/optimize/async/pool.h>
+#include <genscope/internal/optimize/async/pool.h>
 
 #include <algorithm>
 #include <atomic>

@@ -4,7 +4,7 @@
 // that join() returns.
 //
 // Lock order: the registry of scopes, then a scope. Nothing of the user's runs under either.
-#include <genscope/optimize/async/scope.h>
+#include <genscope/internal/optimize/async/scope.h>
 
 #include <condition_variable>
 #include <mutex>

@@ -5,7 +5,7 @@
 //
 // The block is held three times: by the caller's awaiter, by the timer while it is armed, and by
 // the body until it has ended.
-#include <genscope/optimize/async/timeout.h>
+#include <genscope/internal/optimize/async/timeout.h>
 
 #include <algorithm>
 #include <thread>

@@ -5,7 +5,7 @@
 // least one level lower. A timer so moves at most five times, and arming touches one list head.
 #include <bit>
 
-#include <genscope/optimize/async/timers.h>
+#include <genscope/internal/optimize/async/timers.h>
 
 namespace genscope::optimize {
 namespace {

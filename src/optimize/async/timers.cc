@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include <genscope/optimize/async/timers.h>
+#include <genscope/internal/optimize/async/timers.h>
 
 #include "base/clock.h"
 

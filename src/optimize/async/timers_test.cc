@@ -1,4 +1,4 @@
-#include <genscope/optimize/async/timers.h>
+#include <genscope/internal/optimize/async/timers.h>
 
 #include <algorithm>
 #include <atomic>

@@ -8,9 +8,9 @@
 #include <new>
 
 #include "genscope/optimize/cache.h"
-#include "optimize/cache/huge_pages.h"
 #include "optimize/cache/key_bytes.h"
 #include "optimize/cache/kinds.h"
+#include "optimize/cache/policy/huge_pages.h"
 #include "optimize/cache/policy/policy.h"
 
 namespace genscope::optimize::cache {
@@ -23,6 +23,31 @@ enum class Timed : std::uint8_t {
   precise,  // below 10 s
 };
 
+// What the policy has not been told yet about an entry's hits. The first few are told at once.
+// Later ones only when the policy's order has moved on since the last, or when kMost wait: what is
+// asked for all the time need not be told each time.
+class Notes {
+ public:
+  // A hit at this age of the order. How many hits to tell of now; 0: none.
+  std::uint32_t hit(std::uint8_t age) noexcept {
+    const bool told = early_ == kEarly && age == age_ && waiting_ + 1 < kMost;
+    if (told) {
+      ++waiting_;
+      return 0;
+    }
+    if (early_ < kEarly) ++early_;
+    age_ = age;
+    const std::uint32_t count = waiting_ + 1U;
+    waiting_ = 0;
+    return count;
+  }
+
+ private:
+  static constexpr std::uint8_t kEarly = 3, kMost = 16;
+  std::uint8_t early_ : 4 = 0, waiting_ : 4 = 0;
+  std::uint8_t age_ = 0;
+};
+
 // All that a hit reads is in one cache line, unless times need looking at.
 struct alignas(64) Entry {
   std::uint64_t low = 0, high = 0;
@@ -30,9 +55,10 @@ struct alignas(64) Entry {
   Value value;
   std::uint64_t weight = 0;
   float cost_s = 0;
-  KindId kind = 0;
-  bool negative = false;
-  Timed timed = Timed::never;
+  KindId kind : 12 = 0;
+  Timed timed : 2 = Timed::never;
+  bool negative : 1 = false;
+  Notes notes;
 };
 static_assert(sizeof(Entry) == 64);
 

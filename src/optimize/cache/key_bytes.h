@@ -16,6 +16,14 @@ class KeyBytes {
   KeyBytes& operator=(const KeyBytes&) = delete;
 
   std::string_view view() const noexcept { return {data(), size_}; }
+  // Short keys are the usual ones: two words instead of a call.
+  bool operator==(std::string_view other) const noexcept {
+    if (size_ != other.size()) return false;
+    const char* const own = data();
+    if (size_ < 8 || size_ > 16) return std::memcmp(own, other.data(), size_) == 0;
+    return word_at(own) == word_at(other.data()) &&
+           word_at(own + size_ - 8) == word_at(other.data() + size_ - 8);
+  }
   void assign(std::string_view bytes) {
     const auto size = static_cast<std::uint32_t>(bytes.size());
     if (size > (capacity_ == 0 ? kInPlace : capacity_)) {
@@ -35,6 +43,11 @@ class KeyBytes {
 
  private:
   static constexpr std::uint32_t kInPlace = 16, kKept = 256;
+  static std::uint64_t word_at(const char* bytes) noexcept {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes, sizeof word);
+    return word;
+  }
   const char* data() const noexcept { return capacity_ == 0 ? place_.bytes : place_.buffer; }
   void free_buffer() noexcept {
     if (capacity_ != 0) delete[] place_.buffer;

@@ -83,9 +83,7 @@ std::int64_t Memory::now_ns() const {
 Node Memory::find(const Shard& shard, const Key& key) const noexcept {
   return shard.table.find(key.low(), [&](Node node) {
     const Entry& e = entry(node);
-    if (e.low != key.low() || e.high != key.high()) return false;
-    __builtin_prefetch(e.value.block_, 1);
-    return e.key.view() == key.bytes();
+    return e.low == key.low() && e.key == key.bytes();
   });
 }
 
@@ -106,14 +104,9 @@ KindId Memory::kind_in(Shard& shard, const Key& key) {
   if (kind != KindIds::kUnknown) [[likely]]
     return kind;
   kind = intern(key.kind(), key.kind_hash());
+  if (kind >= shard.asked.size()) shard.asked.resize(kind + 1U);
   if (kind < kMostKinds - 1) shard.kind_ids.add(key.kind_hash(), kind);
   return kind;
-}
-
-Asked& Memory::asked(Shard& shard, KindId kind) {
-  if (kind >= shard.asked.size()) [[unlikely]]
-    shard.asked.resize(kind + 1U);
-  return shard.asked[kind];
 }
 
 Kept& Memory::kept(KindId kind) {
@@ -153,43 +146,53 @@ void Memory::check_times(Shard& s, Node node, bool draw, Found& found) const {
 Found Memory::get(const Key& key, bool count) {
   Shard& s = shard(key.low());
   s.table.prefetch(key.low());
-  Found found;
-  std::array<Node, Shard::kTouched> batch;
+  std::array<Touch, Shard::kTouched> batch;
   std::uint32_t batch_size = 0;
+  Found found;
   {
     const Hold hold(s.lock);
     const Node node = find(s, key);
-    if (node != kNoNode) [[likely]] {
-      const Entry& e = entry(node);
-      found.outcome = e.negative ? Outcome::negative : Outcome::hit;
-      if (e.timed != Timed::never) check_times(s, node, count, found);
-      if (found.outcome != Outcome::wait) {
-        found.value = e.value;
-        if (count) {
-          Asked& counts = asked(s, e.kind);
-          ++(found.outcome == Outcome::hit     ? counts.hits
-             : found.outcome == Outcome::stale ? counts.stale
-                                               : counts.negative);
-          counts.cost_saved_s += static_cast<double>(e.cost_s);
-          s.touched[s.touched_count++] = node;
-          if (s.touched_count >= touch_batch_.load(std::memory_order_relaxed)) {
-            batch_size = std::exchange(s.touched_count, 0);
-            std::copy_n(s.touched.begin(), batch_size, batch.begin());
-          }
-        }
-      }
+    if (node == kNoNode) {
+      if (count) ++s.asked[kind_in(s, key)].misses;
+      return found;
     }
-    if (found.outcome == Outcome::wait && count) ++asked(s, kind_in(s, key)).misses;
+    Entry& e = entry(node);
+    found.outcome = e.negative ? Outcome::negative : Outcome::hit;
+    if (e.timed != Timed::never) check_times(s, node, count, found);
+    if (found.outcome == Outcome::wait) {
+      if (count) ++s.asked[e.kind].misses;
+      return found;
+    }
+    found.value.share(e.value);
+    if (!count) return found;
+    Asked& counts = s.asked[e.kind];
+    ++(found.outcome == Outcome::hit     ? counts.hits
+       : found.outcome == Outcome::stale ? counts.stale
+                                         : counts.negative);
+    counts.cost_saved_s += static_cast<double>(e.cost_s);
+    const std::uint32_t times = e.notes.hit(age_.load(std::memory_order_relaxed));
+    if (times == 0) return found;
+    s.touched[s.touched_count++] = {key.low(), node, times};
+    if (s.touched_count < touch_batch_.load(std::memory_order_relaxed)) return found;
+    batch_size = s.take_touched(batch);
   }
-  if (batch_size > 0) pass_on(batch.data(), batch_size);
+  pass_on(batch.data(), batch_size);
   return found;
 }
 
 // To the policy, if nobody else has it: a note that is dropped costs less than waiting.
-void Memory::pass_on(const Node* nodes, std::uint32_t count) {
+void Memory::pass_on(const Touch* touches, std::uint32_t count) {
   if (!policy_lock_.try_lock()) return;
   const std::lock_guard<ShortLock> hold(policy_lock_, std::adopt_lock);
-  policy_->touch_all(nodes, count);
+  tell(touches, count);
+}
+
+void Memory::tell(const Touch* touches, std::uint32_t count) {
+  news_ += policy_->touch(touches, count);
+  if (news_ * 16 < size_) return;
+  news_ = 0;
+  age_.store(static_cast<std::uint8_t>(age_.load(std::memory_order_relaxed) + 1),
+             std::memory_order_relaxed);
 }
 
 Value Memory::last_resort(const Key& key) {
@@ -198,7 +201,7 @@ Value Memory::last_resort(const Key& key) {
   const Node node = find(s, key);
   if (node == kNoNode || entry(node).negative) return {};
   if (entry(node).timed != Timed::never && now_ns() >= times_[node].gone_ns) return {};
-  ++asked(s, entry(node).kind).stale;
+  ++s.asked[entry(node).kind].stale;
   return entry(node).value;
 }
 
@@ -308,6 +311,7 @@ bool Memory::put(const Key& key, Value value, const PutOptions& options, bool ne
   const std::uint64_t weight = std::max<std::uint64_t>(value.bytes(), 1);
   Dead dead;
   const Hold hold(policy_lock_);
+  policy_->expect(key.low());
   if (static_cast<double>(weight) > options_.largest_share * static_cast<double>(capacity_)) {
     ++kept(intern(key.kind(), key.kind_hash())).rejected;
     drop_old(key, dead);  // it is not what the key stands for any more
@@ -318,12 +322,11 @@ bool Memory::put(const Key& key, Value value, const PutOptions& options, bool ne
   bool added = false;
   std::uint64_t old_weight = 0;
   KindId kind = 0;
-  std::array<Node, Shard::kTouched> batch;
+  std::array<Touch, Shard::kTouched> batch;
   std::uint32_t batch_size = 0;
   {
     const Hold in_shard(s.lock);
-    batch_size = std::exchange(s.touched_count, 0);
-    std::copy_n(s.touched.begin(), batch_size, batch.begin());
+    batch_size = s.take_touched(batch);
     node = find(s, key);
     kind = kind_in(s, key);
     if (node == kNoNode) {
@@ -333,24 +336,27 @@ bool Memory::put(const Key& key, Value value, const PutOptions& options, bool ne
       e.low = key.low();
       e.high = key.high();
       e.key.assign(key.bytes());
-      s.table.insert(key.low(), node);
+      s.table.insert(key.low(), node, value.block_);
       added = true;
     } else {
       old_weight = entry(node).weight;
       take_value(entry(node), dead);
+      s.table.set_count(key.low(), node, value.block_);
     }
     Entry& e = entry(node);
     e.value = std::move(value);
     e.weight = weight;
     e.cost_s = static_cast<float>(options.cost_s);
-    e.kind = kind;
+    e.kind = kind & 0xFFF;  // kMostKinds is below that
     e.negative = negative;
+    if (added) e.notes = {};
     set_times(node, options, negative);
   }
   Kept& counts = kept(kind);
   ++counts.inserted;
   counts.bytes += weight - old_weight;
-  policy_->touch_all(batch.data(), batch_size);
+  tell(batch.data(), batch_size);
+  ++news_;
   const std::uint32_t part = kind < options_.floors.size() ? kind + 1U : 0U;
   const Item item{key.low(), weight, options.cost_s, part};
   if (added) {
@@ -362,7 +368,8 @@ bool Memory::put(const Key& key, Value value, const PutOptions& options, bool ne
       touch_batch_.store(fill, std::memory_order_relaxed);
     policy_->insert(node, item, evicted_);
   } else if (old_weight == weight) {
-    policy_->touch(node);
+    const Touch once{key.low(), node, 1};
+    policy_->touch(&once, 1);
   } else {
     policy_->remove(node);
     policy_->insert(node, item, evicted_);
@@ -372,13 +379,26 @@ bool Memory::put(const Key& key, Value value, const PutOptions& options, bool ne
   return true;
 }
 
-// What the next put will need of what it evicts: a full cache would wait for each of these lines.
-void Memory::fetch_next() const noexcept {
-  for (const Next& next : policy_->next()) {
-    if (next.node == kNoNode) continue;
+// What the next puts will need of what they evict: a full cache would wait for each of these lines.
+// An entry's line comes one put before the line of its value, for it says where that is.
+void Memory::fetch_next() noexcept {
+  const Soon soon = policy_->soon();
+  const auto fetch_entry = [this](const Next& next) {
+    if (next.node == kNoNode) return;
     __builtin_prefetch(&entry(next.node), 1);
     shard(next.hash).table.prefetch(next.hash);
+  };
+  const auto fetch_value = [this](const Next& next) {
+    if (next.node != kNoNode) __builtin_prefetch(entry(next.node).value.block_, 1);
+  };
+  fetch_entry(soon.second);
+  fetch_value(soon.first);
+  if (soon.other.node == soon_other_) {
+    fetch_value(soon.other);
+  } else {
+    fetch_entry(soon.other);
   }
+  soon_other_ = soon.other.node;
 }
 
 bool Memory::drop_old(const Key& key, Dead& dead) {

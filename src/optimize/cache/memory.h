@@ -7,19 +7,20 @@
 // Invariants:
 //  1. A node's data is read and written under its shard's lock; nodes are made and freed under the
 //     lock of the policy, which is taken first where both are. Tables change under both.
-//  2. A lookup takes its shard's lock only. It notes the node; notes go to the policy in batches,
-//  by
-//     whoever gets the policy's lock without waiting. Lost or late notes cost hit ratio, nothing
-//     else.
+//  2. A lookup takes its shard's lock only. It notes the hit, if that is news (Notes in entries.h).
+//     Notes go to the policy in batches, by whoever gets the policy's lock without waiting. Lost or
+//     late notes cost hit ratio, nothing else.
 //  3. Values are destroyed with no lock held.
 //  4. The lock of the kinds comes last: under it nothing else is taken.
 //  5. Every node in a table is known to the policy, and the reverse, whenever the policy's lock is
 //     free.
 //
-// What a hit costs: one exchange for the lock, a slot of the table, the entry's line, the value's
-// count, and a sixteenth of a batch for the policy. The clock is read only for entries with a time.
+// What a hit costs: one exchange for the lock, a slot of the table, then the entry's line and the
+// value's count at once, and a sixteenth of a batch for the policy if it is news. The clock is read
+// only for entries with a time.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
@@ -35,7 +36,9 @@
 
 namespace genscope::optimize::cache {
 
-// Hash -> node; open addressing with linear probing and 32 bits of the hash beside the node.
+// Hash -> node; open addressing with linear probing and 32 bits of the hash beside the node. A slot
+// also says where the value's count is: entry and count then come from memory together, not one
+// after the other.
 class Table {
  public:
   Table() { resize(16); }
@@ -53,16 +56,20 @@ class Table {
     for (std::size_t at = tag & last;; at = (at + 1) & last) {
       const Slot slot = slots[at];
       if (slot.node == kNoNode) return kNoNode;
-      if (slot.tag == tag && same(slot.node)) return slot.node;
+      if (slot.tag != tag) continue;
+      __builtin_prefetch(slot.count, 1);
+      if (same(slot.node)) return slot.node;
     }
   }
-  void insert(std::uint64_t hash, Node node);
+  void insert(std::uint64_t hash, Node node, const void* count);
+  void set_count(std::uint64_t hash, Node node, const void* count) noexcept;
   void erase(std::uint64_t hash, Node node) noexcept;
 
  private:
   struct Slot {
     std::uint32_t tag = 0;
     Node node = kNoNode;
+    const void* count = nullptr;  // only to fetch it
   };
   // The low bits choose the shard; the tag is of the others.
   static std::uint32_t tag_of(std::uint64_t hash) noexcept {
@@ -70,6 +77,7 @@ class Table {
   }
   std::size_t mask() const noexcept { return slots_.size() - 1; }
   std::size_t home(std::uint32_t tag) const noexcept { return tag & mask(); }
+  std::size_t place_of(std::uint64_t hash, Node node) const noexcept;
   void resize(std::size_t size);
 
   std::vector<Slot, LargeAllocator<Slot>> slots_;
@@ -83,10 +91,17 @@ struct alignas(64) Shard {
   std::uint32_t touched_count = 0;
   Table table;
   static constexpr std::uint32_t kTouched = 16;
-  std::array<Node, kTouched> touched{};
-  std::vector<Asked> asked;  // by kind
+  std::array<Touch, kTouched> touched{};
+  std::vector<Asked> asked;  // by kind: of every kind that kind_in() gave for this shard
   KindIds kind_ids;
   std::uint64_t random = 0;  // for early refreshes
+
+  std::uint32_t take_touched(std::array<Touch, kTouched>& batch) noexcept {
+    const std::uint32_t count = touched_count;
+    std::copy_n(touched.begin(), count, batch.begin());
+    touched_count = 0;
+    return count;
+  }
 };
 
 // Values that go once the locks are free: mostly one or two, so mostly without an allocation.
@@ -139,10 +154,10 @@ class Memory {
   Entry& entry(Node node) const noexcept { return entries_[node]; }
   Node find(const Shard& shard, const Key& key) const noexcept;
   KindId kind_in(Shard& shard, const Key& key);
-  Asked& asked(Shard& shard, KindId kind);
   KindId intern(std::string_view kind, std::uint64_t kind_hash);
   void check_times(Shard& shard, Node node, bool draw, Found& found) const;
-  void pass_on(const Node* nodes, std::uint32_t count);
+  void pass_on(const Touch* touches, std::uint32_t count);
+  void tell(const Touch* touches, std::uint32_t count);  // under the policy's lock
   double jittered(double seconds) noexcept;
 
   // Under the policy's lock. `dead` takes the values that are to be destroyed without it.
@@ -154,13 +169,15 @@ class Memory {
   bool drop_old(const Key& key, Dead& dead);
   void take_value(Entry& entry, Dead& dead);
   void set_times(Node node, const PutOptions& options, bool negative);
-  void fetch_next() const noexcept;
+  void fetch_next() noexcept;
   Kept& kept(KindId kind);
 
   CacheOptions options_;
   std::unique_ptr<Shard[]> shards_;
   std::uint64_t shard_mask_ = 0;
   std::atomic<std::uint32_t> touch_batch_{1};
+  std::atomic<std::uint8_t> age_{
+      0};  // rises whenever as many changes of the order came as a sixteenth of the entries
   Blocks<Entry> entries_;
   Blocks<Times> times_;
 
@@ -168,8 +185,10 @@ class Memory {
   std::unique_ptr<Policy> policy_;
   Wheel wheel_;
   std::vector<Node> free_, evicted_;
+  Node soon_other_ = kNoNode;  // of the last fetch_next()
   Node made_ = 0;
   std::size_t size_ = 0;
+  std::size_t news_ = 0;  // since age_ rose
   std::uint64_t capacity_ = 0;
   std::uint64_t random_;
   std::vector<Kept> kept_;  // by kind

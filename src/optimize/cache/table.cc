@@ -15,18 +15,28 @@ void Table::resize(std::size_t size) {
   }
 }
 
-void Table::insert(std::uint64_t hash, Node node) {
-  if ((size_ + 1) * 2 > slots_.size()) resize(slots_.size() * 2);
+void Table::insert(std::uint64_t hash, Node node, const void* count) {
+  if ((size_ + 1) * 4 > slots_.size() * 3) resize(slots_.size() * 2);
   const std::uint32_t tag = tag_of(hash);
   std::size_t at = home(tag);
   while (slots_[at].node != kNoNode) at = (at + 1) & mask();
-  slots_[at] = {tag, node};
+  slots_[at] = {tag, node, count};
   ++size_;
 }
 
+// Where the node is, or a free slot.
+std::size_t Table::place_of(std::uint64_t hash, Node node) const noexcept {
+  std::size_t at = home(tag_of(hash));
+  while (slots_[at].node != kNoNode && slots_[at].node != node) at = (at + 1) & mask();
+  return at;
+}
+
+void Table::set_count(std::uint64_t hash, Node node, const void* count) noexcept {
+  slots_[place_of(hash, node)].count = count;
+}
+
 void Table::erase(std::uint64_t hash, Node node) noexcept {
-  std::size_t gap = home(tag_of(hash));
-  while (slots_[gap].node != kNoNode && slots_[gap].node != node) gap = (gap + 1) & mask();
+  std::size_t gap = place_of(hash, node);
   if (slots_[gap].node == kNoNode) return;
   --size_;
   // Whoever probed past the gap moves into it.

@@ -29,7 +29,8 @@ namespace {
 constexpr double kServiceWeight = 0.05;       // of a new sample in mean and variance
 constexpr double kArrivalMemorySeconds = 30;  // of the arrival rate
 constexpr std::uint64_t kLeastArrivals = 10;  // before there is a rate
-constexpr double kProbeAfter = 10;            // times what a request seems to take, idle
+constexpr double kProbeAfter = 2;             // times what a request seems to take, idle
+constexpr double kProbeWeight = 0.5;          // of its sample, if it was quicker than thought
 constexpr double kLeastProbeSeconds = 0.1;
 
 struct WaitingRequest {
@@ -47,6 +48,7 @@ struct WaitingClass {
 struct RunningRequest {
   double cost = 1;
   std::int64_t began_ns = 0;
+  bool probe = false;  // it runs though it seemed late
 };
 
 }  // namespace
@@ -103,7 +105,8 @@ struct AdmissionQueue::Impl {
   std::size_t slots() const { return static_cast<std::size_t>(limit.value()); }
 
   // Whether a request may run though it seems late, so that what was measured can be measured anew:
-  // else a service that was slow for a moment would refuse for ever.
+  // else a service that was slow for a moment would refuse for ever. Nothing else could use the
+  // device meanwhile.
   bool may_probe(const AdmissionRequest& request, std::int64_t now_ns) const {
     if (!running.empty() || anyone_waits() || request.deadline_ns <= now_ns) return false;
     const double expected = request.cost * mean;  // without the margin for safety
@@ -115,8 +118,14 @@ struct AdmissionQueue::Impl {
   // The first requests of a service load a model or compile it; and later ones may. So the first
   // few are taken by their median, and from then on one that is far off counts as three deviations.
   // A service that has become slower is followed all the same: each such sample widens the spread.
-  void learn(double seconds_per_cost) {
+  // What a probe shows is fresher than all before it, if the service has become quicker.
+  void learn(double seconds_per_cost, bool probe = false) {
     measured = true;
+    if (probe && seconds_per_cost < mean) {
+      mean += kProbeWeight * (seconds_per_cost - mean);
+      variance = std::min(variance, mean * mean);
+      return;
+    }
     if (first_count < first.size()) {
       first[first_count++] = seconds_per_cost;
       std::sort(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(first_count));
@@ -171,9 +180,10 @@ struct AdmissionQueue::Impl {
     return arrived_cost * std::exp(-passed / memory) / (memory * (1 - std::exp(-age / memory)));
   }
 
-  void begin(std::uint64_t id, const WaitingRequest& item, std::int64_t now_ns) {
+  void begin(std::uint64_t id, const WaitingRequest& item, std::int64_t now_ns,
+             bool probe = false) {
     const double cost = item.request.cost;
-    running.emplace(id, RunningRequest{cost, now_ns});
+    running.emplace(id, RunningRequest{cost, now_ns, probe});
     running_cost += cost;
     running_squares += cost * cost;
     running_began += ns_to_seconds(now_ns - origin_ns);
@@ -329,7 +339,7 @@ AdmissionQueue::Entered AdmissionQueue::enter(const AdmissionRequest& given, std
   const WaitingRequest item{request, now_ns,
                             &s.book.row(s.options.classes[request.in_class].name, tenant)};
   if (at_once) {
-    s.begin(id, item, now_ns);
+    s.begin(id, item, now_ns, late > 0);
     return {id, State::run, {}};
   }
   mine.waiting.emplace(id, item);
@@ -355,7 +365,7 @@ std::vector<AdmissionQueue::Decided> AdmissionQueue::finished(std::uint64_t id, 
   s.running_began = none ? 0 : s.running_began - ns_to_seconds(done.began_ns - s.origin_ns);
   const double per_cost = ns_to_seconds(now_ns - done.began_ns) / done.cost;
   ++(ok ? s.finished_count : s.failed);
-  if (ok) s.learn(per_cost);  // a failure may be quick
+  if (ok) s.learn(per_cost, done.probe);  // a failure may be quick
   s.last_learned_ns = now_ns;
   if (overloaded) {
     s.limit.overloaded();

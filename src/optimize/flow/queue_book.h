@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <genscope/optimize/queue_times.h>
+#include <genscope/internal/optimize/queue_times.h>
 
 namespace genscope::optimize {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <genscope/optimize/queue_times.h>
+#include <genscope/internal/optimize/queue_times.h>
 
 #include "base/text.h"
 #include "optimize/flow/queue_book.h"

@@ -274,7 +274,7 @@ TEST_F(BookTest, OutOfMemoryEvictsAndTriesOnceMore) {
   end(0);
   EXPECT_EQ(log.back(), "load b");
   end(0, {.kind = ActionOutcome::Kind::out_of_memory, .message = "CUDA"});
-  EXPECT_THAT(failed[want], ::testing::HasSubstr("In memory now:\ngpu: 0 B reserved of 10.00 GiB"));
+  EXPECT_THAT(failed[want], ::testing::HasSubstr("In memory now:\ngpu: 0 B reserved of 10.0 GiB"));
   EXPECT_EQ(book.stats().ooms, 2u);
   EXPECT_EQ(book.stats().oom_retries, 1u);
 }

@@ -51,6 +51,13 @@ struct Core : std::enable_shared_from_this<Core> {
   std::map<std::uint64_t, Waiter> waiters;
   std::deque<TransferRow> transfers;
   std::map<std::pair<std::string, std::string>, std::uint64_t> leaks;
+  // Loads and unloads of a device. What its memory did meanwhile tells of one of them only if no
+  // other began, went on or ended.
+  struct Traffic {
+    std::size_t under_way = 0;
+    std::uint64_t changes = 0;
+  };
+  std::map<std::uint32_t, Traffic> traffic;  // by device
   std::size_t moving = 0;
   std::int64_t timer_at = kNever;
   bool closing = false, timer_stop = false;

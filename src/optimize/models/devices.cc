@@ -111,17 +111,19 @@ DeviceManager::DeviceManager(const ProbeOptions& options) : impl_(std::make_uniq
   ProbeOptions wanted = options;
   wanted.gpu_utilization = wanted.gpu_temperature = wanted.gpu_power = false;
   wanted.gpu_processes = wanted.gpu_counters = wanted.children = false;
-  for (const char* source : {"nvml", "amdgpu", "intel", "system", "cgroup"}) {
+  std::vector<std::string_view> sources(gpu_probes().begin(), gpu_probes().end());
+  sources.insert(sources.end(), {"system", "cgroup"});
+  for (const std::string_view source : sources) {
     Result<std::unique_ptr<Probe>> probe = make_probe(source, wanted);
     if (!probe) {
-      impl_->absent.push_back({source, probe.error().message, ""});
+      impl_->absent.push_back({std::string(source), probe.error().message, ""});
       continue;
     }
     const ProbeState state = (*probe)->open(impl_->board);
     if (state.kind == ProbeState::Kind::works) {
       impl_->probes.push_back(std::move(*probe));
     } else {
-      impl_->absent.push_back({source, state.reason, state.remedy});
+      impl_->absent.push_back({std::string(source), state.reason, state.remedy});
     }
   }
 }

@@ -1,20 +1,10 @@
 // What the book tells people: the ledger, and why a model left.
 #include <fmt/format.h>
 
+#include "base/figures.h"
 #include "optimize/models/book.h"
 
 namespace genscope::optimize {
-namespace {
-
-std::string gib_text(std::uint64_t bytes) {
-  const auto b = static_cast<double>(bytes);
-  if (bytes >= kGiB) return fmt::format("{:.2f} GiB", b / static_cast<double>(kGiB));
-  if (bytes >= (1u << 20)) return fmt::format("{:.1f} MiB", b / (1 << 20));
-  return fmt::format("{} B", bytes);
-}
-
-}  // namespace
-
 std::string_view name(ModelState state) noexcept {
   switch (state) {
     case ModelState::absent:
@@ -78,18 +68,19 @@ std::string_view name(LeaseRefusal refusal) noexcept {
 std::string to_text(const Ledger& ledger) {
   std::string text;
   for (const DeviceRow& device : ledger.devices) {
-    text += fmt::format("{}: {} reserved of {}", device.device, gib_text(device.reserved_bytes),
-                        gib_text(device.budget_bytes));
+    text += fmt::format("{}: {} reserved of {}", device.device, base::bytes(device.reserved_bytes),
+                        base::bytes(device.budget_bytes));
     if (device.activation_bytes != 0) {
-      text += fmt::format(", {} kept for the work", gib_text(device.activation_bytes));
+      text += fmt::format(", {} kept for the work", base::bytes(device.activation_bytes));
     }
     if (device.foreign_bytes != 0) {
-      text += fmt::format(", {} used by others", gib_text(device.foreign_bytes));
+      text += fmt::format(", {} used by others", base::bytes(device.foreign_bytes));
     }
     text += '\n';
     for (const LedgerRow& row : ledger.models) {
       if (row.device != device.device) continue;
-      text += fmt::format("  {}: {}, {}", row.model, name(row.state), gib_text(row.reserved_bytes));
+      text +=
+          fmt::format("  {}: {}, {}", row.model, name(row.state), base::bytes(row.reserved_bytes));
       if (row.leases != 0) text += fmt::format(", {} leased", row.leases);
       if (row.pinned) text += ", pinned";
       if (row.waiting != 0) text += fmt::format(", {} waiting", row.waiting);
@@ -98,7 +89,7 @@ std::string to_text(const Ledger& ledger) {
   }
   if (ledger.host_bytes != 0) {
     text += fmt::format("host: {} of {} for models that sleep\n",
-                        gib_text(ledger.host_reserved_bytes), gib_text(ledger.host_bytes));
+                        base::bytes(ledger.host_reserved_bytes), base::bytes(ledger.host_bytes));
   }
   return text;
 }
@@ -120,7 +111,7 @@ void ModelBook::Impl::note(std::int64_t now, std::uint32_t model, std::uint32_t 
 Error ModelBook::Impl::no_room(std::uint32_t model, std::string_view why) const {
   return {ErrorCode::no_space,
           fmt::format("model {} ({}): {}. In memory now:\n{}", models[model].spec.name,
-                      gib_text(std::max(models[model].learned, models[model].spec.bytes)), why,
+                      base::bytes(std::max(models[model].learned, models[model].spec.bytes)), why,
                       to_text(ledger()))};
 }
 

@@ -70,6 +70,14 @@ void Core::transfer(const ModelAction& action) noexcept {
   row.model = model_name(action.model);
   row.device = device_name(action.device);
   ModelPointer object;
+  bool alone = false;
+  std::uint64_t changes = 0;
+  {
+    const std::lock_guard lock(mutex);
+    Traffic& here = traffic[action.device];
+    alone = here.under_way++ == 0;
+    changes = ++here.changes;
+  }
   if (action.kind != ModelAction::Kind::load) {
     const std::lock_guard lock(mutex);
     object = slots[action.model][action.device].object;
@@ -79,25 +87,30 @@ void Core::transfer(const ModelAction& action) noexcept {
                             {{"device", row.device}, {"bytes", action.bytes}});
   row.before_bytes = used(action.device);
   const bool loads = action.kind == ModelAction::Kind::load;
-  const ActionOutcome outcome = loads ? load(action, object, row) : other(action, object, row);
+  ActionOutcome outcome = loads ? load(action, object, row) : other(action, object, row);
   row.ok = outcome.kind == ActionOutcome::Kind::ok;
   row.ok ? end(span) : end_failed(span);
 
   std::unique_lock lock(mutex);
   Slot& slot = slots[action.model][action.device];
-  const auto taken = [](const auto& less, const auto& more) -> std::optional<std::uint64_t> {
-    if (!less || !more) return {};
+  Traffic& here = traffic[action.device];
+  alone = alone && here.changes == changes;
+  here.under_way--;
+  here.changes++;
+  const auto taken = [alone](const auto& less, const auto& more) -> std::optional<std::uint64_t> {
+    if (!less || !more || !alone) return {};
     return *more > *less ? *more - *less : 0;
   };
   if (loads && row.ok) {
     slot.object = std::move(object);
     slot.taken_bytes = taken(row.before_bytes, row.after_bytes);
+    if (outcome.bytes == 0) outcome.bytes = slot.taken_bytes.value_or(0);
   } else if (action.kind == ModelAction::Kind::unload && slot.taken_bytes) {
-    const std::uint64_t freed =
-        taken(row.after_bytes, row.before_bytes).value_or(*slot.taken_bytes);
-    const std::uint64_t left = *slot.taken_bytes > freed ? *slot.taken_bytes - freed : 0;
-    left > kLeakSlack ? void(leaks[{row.model, row.device}] = left)
-                      : void(leaks.erase({row.model, row.device}));
+    if (const auto freed = taken(row.after_bytes, row.before_bytes)) {
+      const std::uint64_t left = *slot.taken_bytes > *freed ? *slot.taken_bytes - *freed : 0;
+      left > kLeakSlack ? void(leaks[{row.model, row.device}] = left)
+                        : void(leaks.erase({row.model, row.device}));
+    }
     slot.taken_bytes.reset();
   }
   if (transfers.size() >= options.transfer_entries && !transfers.empty()) transfers.pop_front();
@@ -149,8 +162,6 @@ ActionOutcome Core::load(const ModelAction& action, ModelPointer& object, Transf
     const Result<std::uint64_t> size =
         guarded([&]() -> Result<std::uint64_t> { return calls.size(object); });
     if (size) outcome.bytes = *size;
-  } else if (row.before_bytes && row.after_bytes && *row.after_bytes > *row.before_bytes) {
-    outcome.bytes = *row.after_bytes - *row.before_bytes;
   }
   if (!calls.warmup) return outcome;
   const Handle span = begin(SpanKind::task, "warm up " + row.model);

@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <span>
 
-#include "genscope/sample.h"
+#include <genscope/trace.h>
+
 #include "probe/drm/fdinfo.h"
 #include "probe/drm/processes.h"
 

@@ -178,4 +178,12 @@ std::unique_ptr<Probe> make_intel_probe(const ProbeOptions& options, base::Files
   return std::make_unique<drm::DrmProbe>(drm::kIntelVendor, options, files);
 }
 
+bool has_amd_card(const ProbeOptions& options, base::Files& files) {
+  return !drm::find_cards(options.sys_root, drm::kAmd, files).empty();
+}
+
+bool has_intel_card(const ProbeOptions& options, base::Files& files) {
+  return !drm::find_cards(options.sys_root, drm::kIntel, files).empty();
+}
+
 }  // namespace genscope::probe

@@ -11,6 +11,7 @@
 #include "probe/host/main_threads.h"
 #include "probe/host/process_tree.h"
 #include "probe/host/read_status.h"
+#include "probe/host/thread_waits.h"
 #include "trace/metrics.h"
 
 namespace genscope::probe {
@@ -89,6 +90,8 @@ class ProcessProbe final : public Probe {
   void set_fast(Board& board) noexcept;
   void set_normal(Board& board) noexcept;
   void set_io(Board& board) noexcept;
+  void set_waits(Board& board) noexcept;
+  void set_storage(Board& board, std::int64_t now_ns) noexcept;
   void set_rows(Board& board, std::int64_t now_ns) noexcept;
   ProcessRow row_of(const TreeMember& member, std::int64_t now_ns) const noexcept;
   // The sum over living members of a number in a file of each, in KiB there.
@@ -100,6 +103,8 @@ class ProcessProbe final : public Probe {
   ProcessTree::Options options_;
   ProcessTree tree_;
   MainThreads main_threads_;
+  ThreadWaits thread_waits_;
+  StorageWaits storage_waits_;
   std::vector<char> buffer_;
   std::vector<const TreeMember*> order_;
   std::vector<ProcessRow> rows_;
@@ -109,6 +114,7 @@ class ProcessProbe final : public Probe {
   std::uint32_t main_ = kNoSeries, threads_ = kNoSeries, processes_ = kNoSeries, minor_ = kNoSeries,
                 major_ = kNoSeries, read_ = kNoSeries, write_ = kNoSeries;
   std::uint32_t swap_ = kNoSeries, pss_ = kNoSeries;
+  std::uint32_t cpu_wait_ = kNoSeries, storage_ = kNoSeries;
   bool told_refused_ = false;
 };
 
@@ -147,6 +153,10 @@ void ProcessProbe::add_series(Board& board) {
   file_ = board.add_series(entity_, metric("rss_file_bytes"), Tier::fast, "statm");
   main_ = board.add_series(entity_, metric("main_thread_cpu_ns"), Tier::normal,
                            "utime and stime of task/PID/stat");
+  cpu_wait_ =
+      board.add_series(entity_, metric("cpu_wait_ns"), Tier::normal, "schedstat of each thread");
+  storage_ =
+      board.add_series(entity_, metric("storage_wait"), Tier::fast, "state of each main thread");
   threads_ = board.add_series(entity_, metric("threads"), Tier::normal, "stat");
   processes_ = board.add_series(entity_, metric("processes"), Tier::normal, "children files");
   minor_ = board.add_series(entity_, metric("minor_faults"), Tier::normal, "stat");
@@ -163,6 +173,7 @@ void ProcessProbe::sample(Tier tier, std::int64_t now_ns, Board& board) noexcept
       Announcer announcer(board, entity_);
       tree_.read_fast(announcer);
       set_fast(board);
+      set_storage(board, now_ns);
       break;
     }
     case Tier::normal: {
@@ -171,6 +182,7 @@ void ProcessProbe::sample(Tier tier, std::int64_t now_ns, Board& board) noexcept
         tree_.read_all(announcer);
       }
       main_threads_.read(tree_.members(), tree_.tick_ns(), tree_.files());
+      thread_waits_.read(tree_.members(), tree_.files());
       set_fast(board);
       set_normal(board);
       set_rows(board, now_ns);
@@ -190,7 +202,8 @@ bool ProcessProbe::set_ended(Board& board) noexcept {
   const bool alive =
       std::any_of(members.begin(), members.end(), [](const TreeMember& m) { return !m.zombie; });
   if (alive) return false;
-  for (const std::uint32_t series : {rss_, anon_, file_, threads_, processes_, swap_, pss_}) {
+  for (const std::uint32_t series :
+       {rss_, anon_, file_, threads_, processes_, swap_, pss_, storage_}) {
     board.set(series, SampleStatus::lost, "every process of the tree has ended");
   }
   return true;
@@ -218,6 +231,7 @@ void ProcessProbe::set_normal(Board& board) noexcept {
   board.set(minor_, static_cast<double>(tree_.total(kMinorFaults)));
   board.set(major_, static_cast<double>(tree_.total(kMajorFaults)));
   set_io(board);
+  set_waits(board);
   if (tree_.refused() > 0 && !told_refused_) {
     told_refused_ = true;
     board.event(entity_, "tree_too_large", "more processes than can be watched; some are missing");
@@ -244,6 +258,24 @@ void ProcessProbe::set_io(Board& board) noexcept {
   }
   set_read(board, read_, error, static_cast<double>(tree_.total(kReadBytes)));
   set_read(board, write_, error, static_cast<double>(tree_.total(kWriteBytes)));
+}
+
+void ProcessProbe::set_waits(Board& board) noexcept {
+  if (thread_waits_.too_many()) {
+    return board.set(cpu_wait_, SampleStatus::not_supported,
+                     "more threads than are read one by one");
+  }
+  if (thread_waits_.error() == ENODATA) {
+    return board.set(cpu_wait_, SampleStatus::not_supported,
+                     "this kernel does not count how long threads wait for a CPU");
+  }
+  set_read(board, cpu_wait_, thread_waits_.error(), static_cast<double>(thread_waits_.waited_ns()));
+}
+
+void ProcessProbe::set_storage(Board& board, std::int64_t now_ns) noexcept {
+  if (set_ended(board)) return;
+  const bool waits = storage_waits_.read(tree_.members(), now_ns, tree_.files());
+  board.set(storage_, waits ? 1 : 0);
 }
 
 ProcessRow ProcessProbe::row_of(const TreeMember& member, std::int64_t now_ns) const noexcept {

@@ -1,4 +1,7 @@
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <ctime>
 
 #include "probe/builtin.h"
 #include "probe/host/test_tree.h"
@@ -213,6 +216,35 @@ TEST_F(ProcessProbeTest, AZombieHasNoMemoryAndItsLastWordOnCpu) {
   EXPECT_EQ(value("cpu_ns"), 14 * kProcessTick);
 }
 
+TEST_F(ProcessProbeTest, AZombieStillTellsWhatItWroteLast) {
+  put({.pid = 10, .write_bytes = 4096, .children = {11}});
+  put({.pid = 11, .parent = 10, .write_bytes = 1000});
+  open();
+  put({.pid = 10,
+       .state = 'Z',
+       .pages = 0,
+       .resident = 0,
+       .shared = 0,
+       .write_bytes = 200'000'000});
+  sample(Tier::normal);
+  sample(Tier::normal);
+  EXPECT_EQ(value("io_write_bytes"), 200'001'000);
+  plan_.add("10/io", {.error = EACCES});
+  sample(Tier::normal);
+  EXPECT_EQ(value("io_write_bytes"), 200'001'000) << "what was read last stands";
+}
+
+TEST_F(ProcessProbeTest, ShortChildrenAreCountedInTheFastTier) {
+  put({.pid = 10, .user = 1});
+  open();
+  put({.pid = 10, .user = 1, .reaped_user = 40});  // of children that nobody saw
+  sample(Tier::normal);
+  EXPECT_EQ(value("cpu_ns"), 41 * kProcessTick);
+  put({.pid = 10, .user = 1, .reaped_user = 49});
+  sample(Tier::fast);
+  EXPECT_EQ(value("cpu_ns"), 50 * kProcessTick);
+}
+
 TEST_F(ProcessProbeTest, KeepsTheTotalWhenAllHaveEnded) {
   put({.pid = 10, .user = 5, .minor = 3});
   open();
@@ -321,6 +353,31 @@ TEST_F(ProcessProbeTest, IsAbsentWithoutTheProcess) {
   EXPECT_EQ(open(10).kind, ProbeState::Kind::absent);
   plan_.add("/stat", {.error = EACCES, .on_open = true});
   EXPECT_EQ(open(10).kind, ProbeState::Kind::denied);
+}
+
+// A child that uses some CPU time and ends, waited for.
+void run_short_child() {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    timespec used{};
+    do {
+      ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    } while (used.tv_nsec < 60'000'000);
+    ::_exit(0);
+  }
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+}
+
+TEST(ProcessProbe, CountsShortChildrenOfALiveProcessInTheFastTier) {
+  TestBoard board;
+  const auto probe = make_process_probe({}, base::Files::system());
+  ASSERT_EQ(probe->open(board).kind, ProbeState::Kind::works);
+  run_short_child();
+  probe->sample(Tier::normal, 1, board);
+  const double before = board.get("tree", "cpu_ns").value;
+  run_short_child();
+  probe->sample(Tier::fast, 2, board);
+  EXPECT_GE(board.get("tree", "cpu_ns").value, before + 40e6);
 }
 
 TEST(ProcessProbe, ReadsItself) {

@@ -60,6 +60,10 @@ bool parse_io(std::string_view text, ProcessIo& io) noexcept {
          find_number(text, "write_bytes:", io.write_bytes);
 }
 
+bool parse_schedstat(std::string_view text, SchedStat& stat) noexcept {
+  return next_number(text, stat.ran_ns) && next_number(text, stat.waited_ns);
+}
+
 bool find_number(std::string_view text, std::string_view key, std::uint64_t& value) noexcept {
   while (!text.empty()) {
     std::string_view line = base::next_part(text, '\n');

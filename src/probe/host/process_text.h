@@ -35,6 +35,12 @@ struct ProcessIo {
 };
 bool parse_io(std::string_view text, ProcessIo& io) noexcept;
 
+// Of /proc/PID/task/TID/schedstat: time on a CPU, and time in which it could have run and had none.
+struct SchedStat {
+  std::uint64_t ran_ns = 0, waited_ns = 0;
+};
+bool parse_schedstat(std::string_view text, SchedStat& stat) noexcept;
+
 // The number behind `key` at the start of a line: "VmSwap:\t   12 kB" gives 12, whatever the unit.
 bool find_number(std::string_view text, std::string_view key, std::uint64_t& value) noexcept;
 

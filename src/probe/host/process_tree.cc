@@ -1,3 +1,20 @@
+// The rules are in the header; here is how they are met without stopping anybody.
+//
+// A round reads each member: its stat (own time, and what its reaped children had), then its
+// children. A child that is listed but gone by the time it is read has been reaped in between, so
+// its parent is read again, up to kRounds times; if children die faster than that, the total stays
+// as it was.
+//
+// A member that vanished leaves what it had last as `missing` with its parent, in whose reaped
+// counters it is expected to show up. What does not, beyond the ticks that rounding takes, is
+// `lost` and counts for the tree for good.
+//
+// What children had that came and went between two readings is seen in their parent's stat only, so
+// that of a parent which waits for children is read in the fast tier, too.
+//
+// Looking for new children costs a file for each thread, so it is left out while the pid that the
+// machine gave out last (the end of /proc/loadavg) is still the same, at most kSkippedDiscoveries
+// times.
 #include "probe/host/process_tree.h"
 
 #include <time.h>
@@ -198,7 +215,10 @@ void ProcessTree::scan(TreeListener* listener) noexcept {
 // ---- reading ----
 
 void ProcessTree::read_fast(TreeListener& listener) noexcept {
-  for (TreeMember& member : members_) member.stale = member.stale || !member.has_clock;
+  for (TreeMember& member : members_) {
+    if (!member.has_clock) member.stale = true;
+    if (member.reaps && !member.stale) read_stat(member, false);
+  }
   settle(listener);
 }
 
@@ -269,7 +289,7 @@ bool ProcessTree::check(TreeMember& member) noexcept {
   return true;
 }
 
-void ProcessTree::read_stat(TreeMember& member) noexcept {
+void ProcessTree::read_stat(TreeMember& member, bool with_io) noexcept {
   member.stale = false;
   char buffer[1024];
   std::string_view text;
@@ -296,7 +316,8 @@ void ProcessTree::read_stat(TreeMember& member) noexcept {
     raise(member.reaped[kMinorFaults], bounded(stat.reaped_minor_faults));
     raise(member.reaped[kMajorFaults], bounded(stat.reaped_major_faults));
   }
-  read_io(member);
+  member.reaps = member.reaped[kCpuNs] > reaped_before[kCpuNs];
+  if (with_io) read_io(member);
   // The kernel adds a waited-for child's I/O to the parent's own.
   for (std::size_t i = 0; i < kTreeCounters; ++i) {
     const bool io = i == kReadBytes || i == kWriteBytes;
@@ -305,14 +326,15 @@ void ProcessTree::read_stat(TreeMember& member) noexcept {
 }
 
 void ProcessTree::read_io(TreeMember& member) noexcept {
-  if (member.zombie) return;
   char buffer[512];
   std::string_view text;
   ProcessIo io;
   int error = files_.read(member.pid, "io", buffer, text);
   if (error == 0 && !parse_io(text, io)) error = EINVAL;
   if (error != 0) {
-    if (!is_gone(error) || member.pid == options_.root_pid) io_error_ = error;
+    // A zombie's file still answers, with all that it wrote; where not, what was read last stands.
+    const bool ended = member.zombie || is_gone(error);
+    if (!ended || (!member.zombie && member.pid == options_.root_pid)) io_error_ = error;
     return;
   }
   member.own[kReadBytes] = std::max(member.own[kReadBytes], bounded(io.read_bytes));

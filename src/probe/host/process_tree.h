@@ -41,8 +41,9 @@ struct TreeMember {
   bool has_clock = false;
   base::GuestFd statm;
   bool zombie = false;
-  bool gone = false;  // another process has its pid now
-  bool stale = true;  // its stat file is to be read
+  bool gone = false;   // another process has its pid now
+  bool stale = true;   // its stat file is to be read
+  bool reaps = false;  // it waited for children since its stat file was read before the last time
   std::uint64_t threads = 0;
   ProcessMemory memory;  // pages
   TreeCounters own{};
@@ -98,7 +99,7 @@ class ProcessTree {
   void scan(TreeListener* listener) noexcept;
   int adopt(std::uint32_t pid, TreeListener* listener) noexcept;
   void settle(TreeListener& listener) noexcept;
-  void read_stat(TreeMember& member) noexcept;
+  void read_stat(TreeMember& member, bool with_io = true) noexcept;
   void read_io(TreeMember& member) noexcept;
   void close_accounts() noexcept;
   bool check(TreeMember& member) noexcept;

@@ -30,6 +30,7 @@ struct FakeProcess {
   std::uint64_t pages = 1000, resident = 100, shared = 40;
   std::uint64_t read_bytes = 0, write_bytes = 0;
   std::uint64_t swap_kib = 0, pss_kib = 0;
+  std::uint64_t ran_ns = 1, waited_ns = 0;  // of its main thread, as the scheduler counts
   std::vector<std::uint32_t> children = {};
 };
 
@@ -54,6 +55,7 @@ inline void put(const std::string& proc, const FakeProcess& p) {
   main.user = p.main_user;
   main.system = 0;
   put(folder + "/task/" + n(p.pid) + "/stat", stat_text(main));
+  put(folder + "/task/" + n(p.pid) + "/schedstat", n(p.ran_ns) + " " + n(p.waited_ns) + " 3\n");
   std::string list;
   for (const std::uint32_t child : p.children) list += n(child) + " ";
   put(folder + "/task/" + n(p.pid) + "/children", list);

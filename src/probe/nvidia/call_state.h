@@ -4,7 +4,8 @@
 
 #include <cstdint>
 
-#include "genscope/sample.h"
+#include <genscope/trace.h>
+
 #include "probe/nvidia/nvml_abi.h"
 
 namespace genscope::probe::nvml {

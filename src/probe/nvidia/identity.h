@@ -5,7 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "genscope/sample.h"
+#include <genscope/trace.h>
+
 #include "probe/nvidia/library.h"
 
 namespace genscope::probe::nvml {

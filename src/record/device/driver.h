@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include <genscope/device_timer.h>
+#include <genscope/record.h>
 
 namespace genscope::record::device {
 

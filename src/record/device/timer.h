@@ -16,7 +16,8 @@
 #include <thread>
 #include <unordered_map>
 
-#include "genscope/device_timer.h"
+#include <genscope/record.h>
+
 #include "record/device/context.h"
 
 namespace genscope {

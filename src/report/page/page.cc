@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "trace/metrics.h"
 
 namespace genscope::report {
 namespace {
@@ -34,6 +35,15 @@ std::string limits_json(const PageCuts& cuts) {
       cuts.spans, cuts.spans_kept, cuts.args, cuts.events, cuts.points);
 }
 
+// What the bits of a reading of throttle_reasons are called: [name, bits].
+std::string throttle_reasons_json() {
+  std::string rows;
+  for (const trace::ThrottleReason& reason : trace::kThrottleReasons) {
+    rows += fmt::format("{}[\"{}\",{}]", rows.empty() ? "" : ",", reason.name, reason.bits);
+  }
+  return "[" + rows + "]";
+}
+
 }  // namespace
 
 std::uint32_t PageNames::number(const Name& name) {
@@ -58,8 +68,8 @@ std::string page_container(const Run& run, const Analysis& analysis, std::string
   const std::string header =
       fmt::format(R"({{"schema":"genscope.page/1","mode":"report","report":{},{},)", report,
                   names_json(names)) +
-      fmt::format(R"("tracks":{},"events":{},"counters":{},{}}})", tracks, events, counters,
-                  limits_json(cuts));
+      fmt::format(R"("tracks":{},"events":{},"counters":{},"throttle_reasons":{},{}}})", tracks,
+                  events, counters, throttle_reasons_json(), limits_json(cuts));
   return container(header, blobs);
 }
 

@@ -14,7 +14,7 @@
 namespace genscope::report {
 
 struct PageLimits {
-  std::uint64_t spans = 1'500'000;  // kept one by one; the rest is summarised
+  std::uint64_t spans = 1'000'000;  // kept one by one, some 6 MB; the rest is summarised
   std::uint64_t points = 20'000;    // of one counter, peaks kept
   std::uint64_t events = 100'000;
   std::uint64_t args_bytes = 2 << 20;  // of JSON text, of all spans and events

@@ -122,6 +122,54 @@ TEST(Selection, KeepsTheLongestAndWhatFailed) {
   EXPECT_FALSE(two.keeps(trace, 0));
 }
 
+TEST(Density, AllTracksOfAPageShareABound) {
+  EXPECT_EQ(density_buckets(0), 32'768u);
+  EXPECT_EQ(density_buckets(16), 32'768u);
+  EXPECT_EQ(density_buckets(17), 16'384u);
+  EXPECT_EQ(density_buckets(1000), 512u);
+  EXPECT_EQ(density_buckets(1'000'000), 64u);
+  for (std::uint64_t tracks = 1; tracks <= 8192; tracks *= 2) {
+    EXPECT_LE(tracks * density_buckets(tracks), 1u << 19) << tracks;
+  }
+}
+
+// A run of so many ranks of one track; of each all but one span is too short for the page.
+genscope::Run ranks_of_short_spans(int ranks) {
+  Trace trace = spans_of({});
+  for (int i = 0; i < 40; ++i) {
+    trace.spans.begin_ns.push_back(i * 1000);
+    trace.spans.duration_ns.push_back(i == 0 ? 900 : 10 + i);
+    trace.spans.parent.push_back(kNone);
+    trace.spans.name.push_back(0);
+    trace.spans.track.push_back(0);
+    trace.spans.flags.push_back(0);
+  }
+  genscope::Run run;
+  run.traces.assign(static_cast<std::size_t>(ranks), trace);
+  return run;
+}
+
+TEST(Density, APageOfManyRanksIsNoLargerThanOneOfFew) {
+  const auto bytes_of = [](int ranks) {
+    const genscope::Run run = ranks_of_short_spans(ranks);
+    PageLimits limits;
+    limits.spans = static_cast<std::uint64_t>(ranks);
+    return page_container(run, analyze(run), "{}", limits).size();
+  };
+  const std::size_t few = bytes_of(16), many = bytes_of(128);
+  EXPECT_GT(few, 16u * 32'768 * 6) << "the finest that there is";
+  EXPECT_LT(many, few * 5 / 4) << "eight times the ranks";
+}
+
+TEST(Density, CountsEverySpanAtEachLevel) {
+  Density density(64'000, 512);
+  for (std::int64_t at = 0; at < 64'000; at += 100) density.add(at, 50);
+  Blobs blobs;
+  const std::string json = density.json(blobs, 60);
+  EXPECT_THAT(json, HasSubstr(R"("spans":640,"below_ns":60,)"));
+  for (const char* n : {R"("n":512,)", R"("n":64,)", R"("n":8,)"}) EXPECT_THAT(json, HasSubstr(n));
+}
+
 TEST(Page, ContainerHoldsTheReportAndTheSpans) {
   const genscope::Run run = genscope::testing::make_run(genscope::testing::sample_trace());
   const std::string bytes = page_container(run, analyze(run), R"({"schema":"x"})", {});

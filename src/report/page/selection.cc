@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <bit>
+#include <cmath>
 
 namespace genscope::report {
 namespace {
 
-constexpr std::array kBuckets = {512, 4096, 32768};
+constexpr std::uint64_t kMostBuckets = 32'768, kFewestBuckets = 64;  // of a track's finest level
+constexpr std::uint64_t kPageBuckets = 1 << 19;  // of all finest levels: 3 MiB before compression
+constexpr int kLevels = 3;
+constexpr std::uint32_t kCoarser = 8;
 
 }  // namespace
 
@@ -27,13 +31,32 @@ Selection select_spans(const Run& run, std::uint64_t most) {
   return {std::max<std::int64_t>(*nth + 1, 1)};  // of equally long ones none, rather than all
 }
 
+std::uint32_t density_buckets(std::uint64_t tracks) noexcept {
+  const std::uint64_t share = std::bit_floor(kPageBuckets / std::max<std::uint64_t>(tracks, 1));
+  return static_cast<std::uint32_t>(std::clamp(share, kFewestBuckets, kMostBuckets));
+}
+
+std::uint64_t summarised_tracks(const Run& run, const Selection& selection) {
+  if (selection.below_ns == 0) return 0;
+  std::uint64_t count = 0;
+  for (const Trace& trace : run.traces) {
+    std::vector<bool> cut(trace.tracks.size());
+    for (std::uint32_t i = 0; i < trace.spans.size(); ++i) {
+      if (!selection.keeps(trace, i)) cut[trace.spans.track[i]] = true;
+    }
+    count += static_cast<std::uint64_t>(std::count(cut.begin(), cut.end(), true));
+  }
+  return count;
+}
+
 // Not before there is something to count: most tracks have nothing, and there may be many.
 void Density::make_levels() {
-  for (const int buckets : kBuckets) {
+  std::uint32_t buckets = buckets_;
+  for (int i = 0; i < kLevels && buckets > 0; ++i, buckets /= kCoarser) {
     Level level;
     level.bucket_ns = std::max<std::int64_t>(wall_ns_ / buckets + 1, 1);
-    level.count.resize(static_cast<std::size_t>(buckets));
-    level.busy_ns.resize(static_cast<std::size_t>(buckets));
+    level.count.resize(buckets);
+    level.busy_ns.resize(buckets);
     levels_.push_back(std::move(level));
   }
 }
@@ -52,13 +75,15 @@ void Density::add(std::int64_t begin_ns, std::int64_t duration_ns) {
 
 std::string Density::json(Blobs& blobs, std::int64_t below_ns) const {
   if (spans_ == 0) return "null";
-  constexpr double kFull = 65535;
+  // In steps of 1/255, more than an eye tells apart: half the bytes after compression. Rounded up,
+  // so that what is there can be seen.
+  constexpr double kSteps = 255, kStep = 65535 / kSteps;
   std::string levels;
   for (const Level& level : levels_) {
     std::vector<std::uint16_t> busy;
     for (const double ns : level.busy_ns) {
-      busy.push_back(static_cast<std::uint16_t>(
-          std::min(ns / static_cast<double>(level.bucket_ns), 1.0) * kFull));
+      const double share = std::min(ns / static_cast<double>(level.bucket_ns), 1.0);
+      busy.push_back(static_cast<std::uint16_t>(std::ceil(share * kSteps) * kStep));
     }
     levels += fmt::format(R"({}{{"bucket_ns":{},"count":{},"busy":{}}})", levels.empty() ? "" : ",",
                           level.bucket_ns, blobs.add(std::span<const std::uint32_t>(level.count)),

@@ -23,10 +23,18 @@ struct Selection {
 // The shortest duration such that at most about `most` spans of the run are kept.
 Selection select_spans(const Run& run, std::uint64_t most);
 
-// How many small spans of a track there are in each stretch of time, at several resolutions.
+// Buckets in the finest level of a track's density when so many tracks of a page have one: together
+// they stay within a bound, so a page of a thousand ranks is no larger than one of ten. A few
+// tracks get 32,768 each, more than the widest screen has pixels; none gets fewer than 64.
+std::uint32_t density_buckets(std::uint64_t tracks) noexcept;
+// The tracks of the run of which spans are summarised.
+std::uint64_t summarised_tracks(const Run& run, const Selection& selection);
+
+// How many small spans of a track there are in each stretch of time, at several resolutions: each
+// level has an eighth of the buckets of the one before.
 class Density {
  public:
-  explicit Density(std::int64_t wall_ns) : wall_ns_(wall_ns) {}
+  Density(std::int64_t wall_ns, std::uint32_t buckets) : wall_ns_(wall_ns), buckets_(buckets) {}
   void add(std::int64_t begin_ns, std::int64_t duration_ns);  // since the run's begin
   std::uint64_t spans() const noexcept { return spans_; }
   std::string json(Blobs& blobs, std::int64_t below_ns) const;
@@ -40,6 +48,7 @@ class Density {
   void make_levels();
 
   std::int64_t wall_ns_;
+  std::uint32_t buckets_;  // of the finest level
   std::vector<Level> levels_;
   std::uint64_t spans_ = 0;
 };

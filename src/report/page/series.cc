@@ -6,8 +6,6 @@
 #include <cmath>
 #include <unordered_set>
 
-#include <genscope/sample.h>
-
 #include "base/text.h"
 #include "report/page/page.h"
 #include "report/span_dump.h"
@@ -37,15 +35,6 @@ std::string value_json(const Trace& trace, ArgType type, std::uint64_t bits) {
   const std::string& text = trace.texts[bits];
   if (text.size() <= kLongestText) return base::json_quote(text);
   return base::json_quote(std::string(base::cut_utf8(text, kLongestText)) + "\u2026");
-}
-
-// Where the readings of each name are.
-std::vector<std::vector<std::uint32_t>> by_name(const Trace& trace) {
-  std::vector<std::vector<std::uint32_t>> places(trace.names.size());
-  for (std::uint32_t i = 0; i < trace.counters.size(); ++i) {
-    places[trace.counters.name[i]].push_back(i);
-  }
-  return places;
 }
 
 // The user's counters that have a row of their own in the report; the others would be a page
@@ -89,8 +78,8 @@ std::string events_json(const Run& run, const Analysis& analysis, const PageLimi
     const Trace& trace = run.traces[t];
     const std::int64_t shift = shift_to_begin(analysis, t);
     for (std::size_t i = 0; i < trace.events.size(); ++i) {
+      if (is_sampler_event(trace, i)) continue;
       const Name& event = trace.names[trace.events.name[i]];
-      if (event.text.starts_with("genscope.")) continue;  // what a sampler says of its samples
       if (at.size() >= limits.events) {
         cuts.events += 1;
         continue;
@@ -117,15 +106,12 @@ std::string counters_json(const Run& run, const Analysis& analysis, const PageLi
   for (std::size_t t = 0; t < run.traces.size(); ++t) {
     const Trace& trace = run.traces[t];
     const std::int64_t shift = shift_to_begin(analysis, t);
-    const auto places = by_name(trace);
+    const auto places = readings_by_name(trace);
     for (std::size_t n = 0; n < places.size(); ++n) {
       if (places[n].empty()) continue;
       const std::string& text = trace.names[n].text;
-      const std::size_t slash = text.rfind('/');
-      const Metric* const metric = slash != std::string::npos
-                                       ? find_metric(std::string_view(text).substr(slash + 1))
-                                       : nullptr;
-      if (!shown.empty() && metric == nullptr && !shown.contains(text)) {
+      const SampleSeries* const series = trace.samples.of_name(static_cast<std::uint32_t>(n));
+      if (!shown.empty() && series == nullptr && !shown.contains(text)) {
         cuts.points += places[n].size();
         continue;
       }
@@ -140,9 +126,9 @@ std::string counters_json(const Run& run, const Analysis& analysis, const PageLi
       out += fmt::format(
           R"({}{{"name":{},"entity":{},"metric":{},"unit":{},"pid":{},"at":{},"value":{}}})",
           out.empty() ? "" : ",", base::json_quote(text),
-          metric != nullptr ? base::json_quote(text.substr(0, slash)) : "null",
-          metric != nullptr ? base::json_quote(metric->id) : "null",
-          metric != nullptr ? base::json_quote(metric->unit) : "null", trace.process.pid,
+          series != nullptr ? base::json_quote(trace.samples.entities[series->entity].id) : "null",
+          series != nullptr ? base::json_quote(series->metric->id) : "null",
+          series != nullptr ? base::json_quote(series->metric->unit) : "null", trace.process.pid,
           blobs.add(std::span<const double>(at)), blobs.add(std::span<const double>(value)));
     }
   }

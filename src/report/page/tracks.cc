@@ -84,13 +84,14 @@ class TrackWriter {
         names_(names),
         blobs_(blobs),
         cuts_(cuts),
-        selection_(select_spans(run, limits.spans)) {}
+        selection_(select_spans(run, limits.spans)),
+        buckets_(density_buckets(summarised_tracks(run, selection_))) {}
 
   std::string write(const TrackPart& part) {
     const Trace& trace = run_.traces[part.trace];
     const std::int64_t shift = shift_to_begin(analysis_, part.trace);
     const std::vector<std::uint8_t> lane = lanes_of(trace, part.spans);
-    Density density(analysis_.wall_ns);
+    Density density(analysis_.wall_ns, buckets_);
     Nanoseconds begin, duration;
     std::vector<std::uint32_t> name;
     std::vector<std::uint8_t> lanes, flags;
@@ -178,6 +179,7 @@ class TrackWriter {
   Blobs& blobs_;
   PageCuts& cuts_;
   Selection selection_;
+  std::uint32_t buckets_;  // of a track's density
   std::size_t correlations_of_ = 0;
   std::optional<Correlations> correlations_;
   std::size_t numbers_of_ = 0;

@@ -1,7 +1,9 @@
 // The comparison that the report tests print. For *_test.cc only.
 #pragma once
 
-#include <genscope/compare.h>
+#include <genscope/analyze.h>
+
+#include "analyze/verdict/verdict.h"
 
 namespace genscope::testing {
 

@@ -6,6 +6,7 @@
 #include <genscope/report.h>
 
 #include "analyze/testing/trace_builder.h"
+#include "testing/units.h"
 
 namespace genscope::testing {
 
@@ -13,7 +14,6 @@ namespace genscope::testing {
 // that needs care, an unfinished one, a counter.
 inline Trace sample_trace() {
   TraceBuilder t(4242);
-  constexpr std::int64_t kMs = 1'000'000;
   const auto session = t.span("qwen-image", SpanKind::session, 100 * kMs, 1000 * kMs);
   const auto stage = t.span("denoise", SpanKind::stage, 200 * kMs, 600 * kMs, {.parent = session});
   const auto step = t.span("step", SpanKind::step, 200 * kMs, 400 * kMs, {.parent = stage});
@@ -29,10 +29,9 @@ inline Trace sample_trace() {
   return t.trace();
 }
 
-// A run that has a bit of every subject of genscope/generation.h.
+// A run that has a bit of every subject of part 2 of genscope/analyze.h.
 inline Trace generation_trace() {
   TraceBuilder t(4242);
-  constexpr std::int64_t kMs = 1'000'000;
   for (int b = 0; b < 3; ++b) {
     const std::int64_t begin = b * 1000 * kMs;
     const auto block = t.span("block", SpanKind::block, begin, 1000 * kMs);

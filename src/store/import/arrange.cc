@@ -1,3 +1,13 @@
+// Records of an imported file, in the order of the file, become columns in the order of a Trace.
+//
+// Records are grouped by row (process and thread) with a counting sort, each row is nested by
+// itself (nest.cc), and rows follow one another as RowOrder says, so spans of a track lie together
+// and ascend. Only then do indices exist: parents across rows, arguments and launches are joined
+// last, through `new_index_`, old place to new.
+//
+// Times in a file may be microseconds since anything. They are shifted so that the first is
+// kImportBegin; a few of 0 among those of today would stretch the run to fifty years, so what lies
+// more than a year from the median is left out and counted. O(n log n) for the sorts within rows.
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -101,6 +111,7 @@ class Arranger {
     trace_.names = std::move(raw_.names);
     add_device_time(device_work_, trace_);
     trace_.texts = raw_.texts.take();
+    decode_samples(trace_);
     out_.trace = std::move(trace_);
     return std::move(out_);
   }

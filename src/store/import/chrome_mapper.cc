@@ -22,6 +22,16 @@ bool is_number(const ChromeEvent::Arg& arg, double& value) {
   return whole_number(arg.text, value);
 }
 
+// JAX's StepTraceAnnotation says the number of a step in an argument, as a text.
+bool numbered_step(const ChromeEvent& e, std::uint64_t& number) {
+  for (const ChromeEvent::Arg& arg : e.args) {
+    if (arg.key == "step_num" && arg.type != JsonType::boolean) {
+      return whole_number(arg.text, number);
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 const char* ChromeMapper::event(const ChromeEvent& e) {
@@ -56,7 +66,8 @@ const char* ChromeMapper::event(const ChromeEvent& e) {
     case 'f':
       counts_.flows++;
       return nullptr;
-    case 0:
+    case 0:  // XLA writes an empty object at the end
+      if (e.name.empty() && !e.has_time && e.args.empty()) return nullptr;
       return "an event without a phase (ph)";
     default:
       counts_.other++;
@@ -80,9 +91,10 @@ const char* ChromeMapper::complete(const ChromeEvent& e) {
     row = thread_row(e.pid, e.tid);
   }
   std::uint64_t step = 0;
-  const bool is_step = c == Category::annotation && profiler_step(e.name, step);
+  const bool of_profiler = c == Category::annotation && profiler_step(e.name, step);
+  const bool is_step = of_profiler || (!on_device(c) && numbered_step(e, step));
   const std::uint32_t n =
-      is_step ? name("ProfilerStep", SpanKind::step) : name(e.name, kind_of(c, e.name));
+      name(of_profiler ? "ProfilerStep" : e.name, is_step ? SpanKind::step : kind_of(c, e.name));
   const std::uint32_t span = add_span(row, n, e.at_ns, e.duration_ns);
   if (!e.category.empty()) {
     ArgColumns& args = raw_.span_args;

@@ -5,6 +5,11 @@
 #include "genscope/version.h"
 #include "store/import/chrome_mapper.h"
 #include "store/import/chrome_reader.h"
+#include "store/import/cprofile.h"
+#include "store/import/formats.h"
+#include "store/import/nsys.h"
+#include "store/import/speedscope.h"
+#include "store/import/torch_memory.h"
 
 namespace genscope {
 namespace store {
@@ -59,10 +64,72 @@ void describe(const ChromeMapper::Facts& facts, std::int64_t first_ns, Trace& tr
   p.unix_offset_ns = (fits ? unix_ns : 0) - p.started_ns;
 }
 
+// What the mapper has collected, as a trace with its story. `out.summary` says already what was
+// read.
+void finish(ChromeMapper& mapper, Imported& out) {
+  ImportSummary& s = out.summary;
+  mapper.finish();
+  s.events = mapper.counts().events;
+  s.flows = mapper.counts().flows;
+  s.other = mapper.counts().other;
+  s.unmatched_ends = mapper.counts().unmatched_ends;
+  s.unfinished = mapper.counts().unfinished;
+  const ChromeMapper::Facts facts = mapper.facts();
+  Arranged arranged = arrange(mapper.take());
+  s.overlaps = arranged.overlaps;
+  s.trimmed = arranged.trimmed;
+  s.linked = arranged.linked;
+  s.unlinked = arranged.unlinked;
+  out.trace = std::move(arranged.trace);
+  describe(facts, arranged.first_ns, out.trace);
+  out.trace.integrity.closed = true;
+  out.trace.integrity.notes = notes(s, arranged);
+  out.trace.integrity.unfinished_spans = s.unfinished;
+}
+
+using ReadForeign = Result<ForeignRead> (*)(const std::string&, const ImportOptions&,
+                                            ChromeHandler&);
+
+// Null: it is read in pieces, as a Chrome trace.
+ReadForeign reader_of(Format format) {
+  switch (format) {
+    case Format::speedscope:
+      return read_speedscope;
+    case Format::cprofile:
+      return read_cprofile;
+    case Format::torch_memory:
+      return read_torch_memory;
+    case Format::nsys:
+      return read_nsys;
+    case Format::chrome:
+      break;
+  }
+  return nullptr;
+}
+
+Result<Imported> import_foreign(ReadForeign read_file, const std::string& path,
+                                const ImportOptions& options) {
+  ChromeMapper mapper(options);
+  const Result<ForeignRead> read = read_file(path, options, mapper);
+  if (!read.ok()) return read.error();
+  Imported out;
+  out.summary.json_bytes = read->bytes;
+  out.summary.malformed = read->malformed;
+  out.summary.stopped = read->stopped || mapper.full();
+  if (read->malformed > 0) out.summary.problems.push_back(read->problem);
+  finish(mapper, out);
+  std::vector<std::string>& told = out.trace.integrity.notes;
+  told.insert(told.end(), read->notes.begin(), read->notes.end());
+  return out;
+}
+
 }  // namespace
 }  // namespace store
 
 Result<Imported> import_chrome_trace(const std::string& path, const ImportOptions& options) {
+  if (const auto read = store::reader_of(store::format_of(path, options)); read != nullptr) {
+    return store::import_foreign(read, path, options);
+  }
   Result<store::ByteSource> source =
       store::ByteSource::open(path, {options.max_bytes, options.max_ratio});
   if (!source.ok()) return source.error();
@@ -75,33 +142,18 @@ Result<Imported> import_chrome_trace(const std::string& path, const ImportOption
       return !cancelled;
     });
   }
-  if (Status read = reader.read(mapper); !read.ok()) return read.error();
-  mapper.finish();
-
+  if (Status read = reader.read(mapper); !read.ok()) {
+    return Error{read.error().code, read.error().message + store::remedy_for(path)};
+  }
   Imported out;
   ImportSummary& s = out.summary;
   s.json_bytes = reader.bytes();
-  s.events = mapper.counts().events;
   s.malformed = reader.malformed();
   s.repaired = reader.repaired();
-  s.flows = mapper.counts().flows;
-  s.other = mapper.counts().other;
-  s.unmatched_ends = mapper.counts().unmatched_ends;
-  s.unfinished = mapper.counts().unfinished;
   s.truncated = reader.truncated();
   s.stopped = cancelled || mapper.full();
   s.problems = reader.problems();
-  const store::ChromeMapper::Facts facts = mapper.facts();
-  store::Arranged arranged = store::arrange(mapper.take());
-  s.overlaps = arranged.overlaps;
-  s.trimmed = arranged.trimmed;
-  s.linked = arranged.linked;
-  s.unlinked = arranged.unlinked;
-  out.trace = std::move(arranged.trace);
-  store::describe(facts, arranged.first_ns, out.trace);
-  out.trace.integrity.closed = true;
-  out.trace.integrity.notes = store::notes(s, arranged);
-  out.trace.integrity.unfinished_spans = s.unfinished;
+  store::finish(mapper, out);
   return out;
 }
 

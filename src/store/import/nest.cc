@@ -1,3 +1,12 @@
+// Slices sorted by begin, longest first, are laid on the first stack on which they nest: what has
+// ended by their begin is popped, and the top must reach to their end. This is the order of a
+// depth-first walk, so the top of a stack is the innermost slice around the next one, and its
+// parent.
+//
+// A file's clock rounds, so a child may stick out of its parent by up to the tolerance: it is cut
+// to fit. What truly overlaps goes to the next stack, a track beside the thread's. O(n log n) for
+// the sort and O(n s) for s stacks, at most kMaxStacks; beyond those slices are left loose, without
+// parents, instead of making a track for each.
 #include "store/import/nest.h"
 
 #include <algorithm>

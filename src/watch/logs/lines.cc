@@ -170,8 +170,9 @@ std::optional<SdLine> parse_sd_bar(std::string_view line) {
   }
   std::string_view at, total;
   if (!split_count(line.substr(bar + 2, dash - bar - 2), at, total)) return std::nullopt;
+  constexpr std::int64_t kMostSteps = 1'000'000'000;
   const auto from = whole(at), of = whole(total);
-  if (!from || !of || *from > *of) return std::nullopt;
+  if (!from || !of || *from > *of || *of > kMostSteps) return std::nullopt;
   SdLine found;
   found.kind = SdLine::Kind::step;
   found.at = *from;
@@ -191,17 +192,47 @@ std::optional<double> taken(std::string_view text) {
   return std::nullopt;
 }
 
-// "512x768"
+// "512x768" or, of a video, "512x768x33"
 void read_size(std::string_view text, SdLine& line) {
-  const std::size_t x = text.find('x');
-  if (x == text.npos) return;
-  std::size_t end = x + 1;
-  while (end < text.size() && is_digit(text[end])) ++end;
-  const auto width = whole(text.substr(0, x)), height = whole(text.substr(x + 1, end - x - 1));
-  if (!width || !height) return;
-  line.width = *width;
-  line.height = *height;
+  std::int64_t* const into[] = {&line.width, &line.height, &line.frames};
+  std::int64_t found[3] = {};
+  std::size_t count = 0;
+  while (count < 3) {
+    std::size_t end = 0;
+    while (end < text.size() && is_digit(text[end])) ++end;
+    const auto side = whole(text.substr(0, end));
+    if (!side) break;
+    found[count++] = *side;
+    if (end == text.size() || text[end] != 'x') break;
+    text.remove_prefix(end + 1);
+  }
+  if (count < 2) return;
+  for (std::size_t i = 0; i < count; ++i) *into[i] = found[i];
 }
+
+// How a message begins, what it must hold besides, and what it means. The first that fits counts.
+struct SdMessage {
+  std::string_view begin, holds;
+  SdLine::Kind kind;
+};
+constexpr SdMessage kSdMessages[] = {
+    {"loading tensors completed", "", SdLine::Kind::loaded},
+    {"get_learned_condition completed", "", SdLine::Kind::conditioned},
+    {"encode_first_stage completed", "", SdLine::Kind::vae_encoded},
+    {"sampling", " using ", SdLine::Kind::method},
+    {"sampling", " completed", SdLine::Kind::sampled},
+    {"hires sampling ", " completed", SdLine::Kind::sampled},
+    {"generating image: ", "", SdLine::Kind::image},
+    {"generating ", " latent images completed", SdLine::Kind::latents},
+    {"generating latent video completed", "", SdLine::Kind::latents},
+    {"hires fix: upscaling to", "", SdLine::Kind::upscaling},
+    {"hires fix: scheduler_steps", "", SdLine::Kind::refining},
+    {"hires fix completed", "", SdLine::Kind::latents},
+    {"LTX latent spatial upscale: ", "", SdLine::Kind::upscaling},
+    {"LTX latent spatial upscale refine: ", "", SdLine::Kind::refining},
+    {"decoding ", " latents", SdLine::Kind::decoding},
+    {"decode_first_stage completed", "", SdLine::Kind::decoded},
+};
 
 }  // namespace
 
@@ -209,7 +240,8 @@ std::optional<SdLine> parse_sdcpp(std::string_view line) {
   using Kind = SdLine::Kind;
   if (line.starts_with('|')) return parse_sd_bar(line);
   // "[INFO ] stable-diffusion.cpp:713  - loading model from ..."
-  const bool logged = line.starts_with("[INFO") || line.starts_with("[DEBUG");
+  const bool error = line.starts_with("[ERROR");
+  const bool logged = error || line.starts_with("[INFO") || line.starts_with("[DEBUG");
   const auto message = logged ? after(line, " - ") : std::nullopt;
   if (!message) return std::nullopt;
   const std::string_view text = trimmed(*message, " ");
@@ -219,25 +251,37 @@ std::optional<SdLine> parse_sdcpp(std::string_view line) {
     found.kind = kind;
     return std::optional(found);
   };
-  if (text.starts_with("loading tensors completed")) return as(Kind::loaded);
+  if (error) {
+    return text.starts_with("sampling") && has(text, " failed") ? as(Kind::failed) : std::nullopt;
+  }
   if (text.starts_with("loading ") && has(text, " from '") && !has(text, "LoRA")) {
     return as(Kind::loading);
-  }
-  if (text.starts_with("get_learned_condition completed")) return as(Kind::conditioned);
-  if (text.starts_with("encode_first_stage completed")) return as(Kind::vae_encoded);
-  if (text.starts_with("sampling completed")) return as(Kind::sampled);
-  if (text.starts_with("generating image: ")) return as(Kind::image);
-  if (text.starts_with("decoding ") && text.ends_with(" latents")) return as(Kind::decoding);
-  if (text.starts_with("decode_first_stage completed")) return as(Kind::decoded);
-  if (const auto method = after(text, "sampling using "); method && text.starts_with("sampling")) {
-    found.name = method->substr(0, std::min<std::size_t>(method->find(" method"), 64));
-    return as(Kind::sampling);
   }
   for (const std::string_view what : {"generate_image", "generate_video", "txt2img", "img2img"}) {
     if (!text.starts_with(what)) continue;
     if (text.substr(what.size()).starts_with(" completed in")) return as(Kind::done);
+    found.name = what;
     read_size(trimmed(text.substr(what.size()), " "), found);
     return as(Kind::generate);
+  }
+  for (const SdMessage& known : kSdMessages) {
+    if (!text.starts_with(known.begin) || !has(text, known.holds)) continue;
+    const bool high = text.starts_with("sampling(high noise)");
+    if (known.kind == Kind::method) {
+      if (high) return std::nullopt;  // the other model's is the one that is told
+      const std::string_view method = after(text, " using ").value_or("");
+      found.name = method.substr(0, std::min<std::size_t>(method.find(" method"), 64));
+    } else if (known.kind == Kind::sampled && high) {
+      found.name = "high noise";
+    } else if (known.kind == Kind::image) {
+      const std::string_view count = text.substr(known.begin.size());
+      std::string_view at, total;
+      if (split_count(count.substr(0, count.find(' ')), at, total)) {
+        found.at = whole(at).value_or(0);
+        found.total = whole(total).value_or(0);
+      }
+    }
+    return as(known.kind);
   }
   return std::nullopt;
 }

@@ -1,7 +1,7 @@
 // What single lines of known programs say. No state: the text in, what was found out.
 //
-// The formats are those of tqdm 4.x, ComfyUI 0.3 to 0.7 and stable-diffusion.cpp up to August 2026,
-// read from their sources; docs/logs.md shows them.
+// The formats are those of tqdm 4.x, ComfyUI 0.3 to 0.7 and stable-diffusion.cpp from November 2025
+// (master-414) to August 2026 (master-827), read from their sources; docs/logs.md shows them.
 #pragma once
 
 #include <cstdint>
@@ -40,19 +40,23 @@ struct SdLine {
   enum class Kind {
     loading,
     loaded,
-    generate,     // width, height
+    generate,     // width, height; frames of a video
     vae_encoded,  // seconds
     conditioned,  // seconds
-    sampling,     // name: the method
-    image,        // a new one of the batch begins
+    method,       // name: of the sampler. Said before anything is sampled, or as it begins
+    image,        // a new one of the batch begins: at, total
     step,         // at, total
-    sampled,      // seconds
+    sampled,      // seconds: one loop is over; name: "high noise" if the low noise's follows
+    latents,      // seconds: all loops of the request are
+    upscaling,    // latents are made larger, to be sampled once more
+    refining,     // that sampling begins
     decoding,
     decoded,  // seconds
     done,     // seconds
+    failed,
   } kind = Kind::loading;
   std::string name;
-  std::int64_t at = 0, total = 0, width = 0, height = 0;
+  std::int64_t at = 0, total = 0, width = 0, height = 0, frames = 0;
   std::optional<double> seconds;
 };
 std::optional<SdLine> parse_sdcpp(std::string_view line);

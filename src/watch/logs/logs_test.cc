@@ -120,19 +120,117 @@ TEST(ComfyUi, FactsAndFailures) {
               ElementsAre("set.attn:xformers", "dtype:bf16", "+request prompt", "!prompt"));
 }
 
-TEST(SdCpp, ImagesOfABatchAreStagesOfTheirOwn) {
-  const std::string image =
-      "[INFO ] a.cpp:1 - generating image: 1/2 - seed 1\n"
-      "[INFO ] a.cpp:2 - sampling using Euler method\n"
-      "\r  |==>| 1/1 - 1.20s/it\x1b[K\n[INFO ] a.cpp:3 - sampling completed, taking 1.20s\n";
-  EXPECT_THAT(
-      story(LogFormat::sdcpp, "[INFO] a.cpp:9 - txt2img 64x64\n" + image + image +
-                                  "[INFO] a.cpp:9 - txt2img completed in 3.00s\n"),
-      ElementsAre("+request generate", "generate.width=64", "generate.height=64",
-                  "+stage text_encode in generate", "-text_encode", "+stage denoise in generate",
-                  "+step step in denoise", "scheduler:Euler", "-step", "-denoise",
-                  "+stage denoise in generate", "+step step in denoise", "scheduler:Euler", "-step",
-                  "-denoise", "-generate"));
+std::vector<std::string> without_steps(std::vector<std::string> told) {
+  std::erase_if(told, [](const std::string& word) { return word.find("step") != word.npos; });
+  return told;
+}
+
+std::size_t steps_in(const std::vector<std::string>& told) {
+  return static_cast<std::size_t>(std::count(told.begin(), told.end(), "+step step in denoise"));
+}
+
+// Of stable-diffusion.cpp master-395: the method is named before the prompt is encoded.
+TEST(SdCpp, ImagesOfABatchAreLoopsOfOneStage) {
+  const auto told = story(
+      LogFormat::sdcpp,
+      "[INFO ] stable-diffusion.cpp:3367 - generate_image 128x128\n"
+      "[INFO ] stable-diffusion.cpp:2814 - sampling using Euler A method\n"
+      "[INFO ] stable-diffusion.cpp:3168 - get_learned_condition completed, taking 3.11s\n"
+      "[INFO ] stable-diffusion.cpp:3401 - generating image: 1/2 - seed 42\n"
+      "\r  |=>  | 1/2 - 9.64s/it\x1b[K\r  |====| 2/2 - 9.99s/it\x1b[K\n"
+      "[INFO ] stable-diffusion.cpp:3432 - sampling completed, taking 35.52s\n"
+      "[INFO ] stable-diffusion.cpp:3401 - generating image: 2/2 - seed 43\n"
+      "\r  |=>  | 1/2 - 11.38s/it\x1b[K\r  |====| 2/2 - 7.97s/it\x1b[K\n"
+      "[INFO ] stable-diffusion.cpp:3432 - sampling completed, taking 30.56s\n"
+      "[INFO ] stable-diffusion.cpp:3450 - generating 2 latent images completed, taking 66.30s\n"
+      "[INFO ] stable-diffusion.cpp:3192 - decoding 2 latents\n"
+      "[INFO ] stable-diffusion.cpp:3208 - latent 1 decoded, taking 16.11s\n"
+      "\r  |=>  | 1/2 - 1.20s/it\x1b[K\r  |====| 2/2 - 1.20s/it\x1b[K\n"
+      "[INFO ] stable-diffusion.cpp:3212 - decode_first_stage completed, taking 34.12s\n"
+      "[INFO ] stable-diffusion.cpp:3591 - generate_image completed in 103.57s\n");
+  EXPECT_EQ(steps_in(told), 4u);
+  EXPECT_THAT(without_steps(told),
+              ElementsAre("+request generate", "generate.width=128", "generate.height=128",
+                          "+stage text_encode in generate", "scheduler:Euler A", "-text_encode",
+                          "generate.images=2", "+stage denoise in generate", "-denoise",
+                          "+stage vae_decode in generate", "-vae_decode", "-generate"));
+}
+
+TEST(SdCpp, AVideoOfTwoModelsIsOneLoopOfSteps) {
+  const auto told =
+      story(LogFormat::sdcpp,
+            "[INFO ] stable-diffusion.cpp:6914 - generate_video 480x832x33\n"
+            "[INFO ] stable-diffusion.cpp:4380 - sampling using Euler method\n"
+            "[INFO ] stable-diffusion.cpp:4385 - sampling(high noise) using DPM++ (2M) method\n"
+            "[INFO ] stable-diffusion.cpp:6552 - get_learned_condition completed, taking 1.20s\n"
+            "\r  |====| 1/1 - 1.20it/s\x1b[K\n"
+            "[INFO ] stable-diffusion.cpp:6972 - sampling(high noise) completed, taking 1.20s\n"
+            "\r  |=>  | 1/2 - 9.64s/it\x1b[K\r  |====| 2/2 - 9.99s/it\x1b[K\n"
+            "[INFO ] stable-diffusion.cpp:7012 - sampling completed, taking 3.00s\n"
+            "[INFO ] stable-diffusion.cpp:7155 - generating latent video completed, taking 4.20s\n"
+            "\r  |=>  | 1/9 - 9.64s/it\x1b[K\n"
+            "[INFO ] stable-diffusion.cpp:6583 - decode_first_stage completed, taking 2.00s\n"
+            "[INFO ] stable-diffusion.cpp:7215 - generate_video completed in 9.00s\n");
+  EXPECT_EQ(steps_in(told), 3u);
+  EXPECT_THAT(without_steps(told),
+              ElementsAre("+request generate", "generate.width=480", "generate.height=832",
+                          "generate.frames=33", "+stage text_encode in generate", "scheduler:Euler",
+                          "-text_encode", "+stage denoise in generate", "-denoise",
+                          "+stage vae_decode in generate", "-vae_decode", "-generate"));
+}
+
+// master-414 names the second method between the two loops.
+TEST(SdCpp, LinesBetweenTwoLoopsChangeNothing) {
+  const auto told = story(LogFormat::sdcpp,
+                          "[INFO ] a.cpp:1 - generate_video 8x8x5\n"
+                          "[INFO ] a.cpp:1 - get_learned_condition completed, taking 120 ms\n"
+                          "[INFO ] a.cpp:1 - sampling(high noise) using Euler method\n"
+                          "\r  |====| 1/1 - 1.20it/s\x1b[K\n"
+                          "[INFO ] a.cpp:1 - sampling(high noise) completed, taking 1.20s\n"
+                          "\r  |====| 1/1 - 1.20it/s\x1b[K\n"
+                          "[INFO ] a.cpp:1 - sampling completed, taking 1.20s\n"
+                          "[INFO ] a.cpp:1 - generating latent video completed, taking 2.40s\n"
+                          "[INFO ] a.cpp:1 - decode_first_stage completed, taking 2.00s\n"
+                          "[INFO ] a.cpp:1 - generate_video completed in 4.80s\n");
+  EXPECT_EQ(steps_in(told), 2u);
+  EXPECT_EQ(std::count(told.begin(), told.end(), "+stage denoise in generate"), 1);
+}
+
+TEST(SdCpp, AHiresFixIsASecondSampling) {
+  const auto told =
+      story(LogFormat::sdcpp,
+            "[INFO ] a.cpp:1 - generate_image 64x64\n"
+            "[INFO ] a.cpp:1 - get_learned_condition completed, taking 0.10s\n"
+            "[INFO ] a.cpp:1 - generating image: 1/1 - seed 1\n"
+            "\r  |====| 1/1 - 1.20it/s\x1b[K\n"
+            "[INFO ] a.cpp:1 - sampling completed, taking 1.00s\n"
+            "[INFO ] a.cpp:1 - generating 1 latent images completed, taking 1.00s\n"
+            "[INFO ] a.cpp:1 - hires fix: upscaling to 128x128\n"
+            "[INFO ] a.cpp:1 - hires fix: scheduler_steps=2, denoising_strength=0.70\n"
+            "\r  |=>  | 1/2 - 9.64s/it\x1b[K\r  |====| 2/2 - 9.99s/it\x1b[K\n"
+            "[INFO ] a.cpp:1 - hires sampling 1/1 completed, taking 2.00s\n"
+            "[INFO ] a.cpp:1 - hires fix completed, taking 2.00s\n"
+            "[INFO ] a.cpp:1 - decoding 1/1 latents\n"
+            "[INFO ] a.cpp:1 - decode_first_stage completed, taking 1.00s\n"
+            "[INFO ] a.cpp:1 - generate_image completed in 4.10s\n");
+  EXPECT_EQ(steps_in(told), 3u);
+  EXPECT_THAT(without_steps(told),
+              ElementsAre("+request generate", "generate.width=64", "generate.height=64",
+                          "+stage text_encode in generate", "-text_encode", "generate.images=1",
+                          "+stage denoise in generate", "-denoise", "+stage upscale in generate",
+                          "-upscale", "+stage denoise in generate", "-denoise",
+                          "+stage vae_decode in generate", "-vae_decode", "-generate"));
+}
+
+// Before 2025 the method came after the image's line.
+TEST(SdCpp, ASamplingThatFailsFailsItsRequest) {
+  const auto told = story(LogFormat::sdcpp,
+                          "[INFO] a.cpp:9 - txt2img 64x64\n"
+                          "[INFO ] a.cpp:1 - generating image: 1/1 - seed 1\n"
+                          "[INFO ] a.cpp:2 - sampling using Euler method\n"
+                          "\r  |=>  | 1/2 - 1.20s/it\x1b[K\n"
+                          "[ERROR] a.cpp:3 - sampling for image 1/1 failed after 1.20s\n");
+  EXPECT_EQ(told.back(), "!generate");
 }
 
 TEST(LogReader, TellsTheSameHoweverTheBytesAreCut) {

@@ -29,15 +29,22 @@ class StepLoop {
  public:
   static constexpr std::int64_t kUnknown = INT64_MAX;  // how many there will be
 
-  // In the span `stage`, which the loop ends. `at` steps are done.
-  void begin(LogSink& sink, std::uint64_t stage, std::int64_t at, std::int64_t total = kUnknown);
+  // In the span `stage`, which the loop ends. `at` steps are done. `before`: steps of the loops
+  // that ran in the same stage, from which this one counts on.
+  void begin(LogSink& sink, std::uint64_t stage, std::int64_t at, std::int64_t total = kUnknown,
+             std::int64_t before = 0);
   void set_total(std::int64_t total) { total_ = total; }
   // That many are done now. Less than before: nothing happens.
   void reach(LogSink& sink, std::int64_t at);
-  // With `whole`, its last step is over as well; else it says that it was cut short.
+  // No more steps; the stage goes on. With `whole`, the last one is over; else it was cut short.
+  void stop(LogSink& sink, bool whole);
+  // The stage is over as well, and says if it was cut short.
   void end(LogSink& sink, bool whole);
 
   bool running() const { return running_; }
+  bool stepping() const { return in_step_; }
+  std::int64_t total() const { return total_; }
+  std::int64_t steps() const { return before_ + at_; }  // of the stage
   bool complete() const { return at_ >= total_; }
   std::int64_t at() const { return at_; }
   std::uint64_t stage() const { return stage_; }
@@ -46,7 +53,7 @@ class StepLoop {
   void open_step(LogSink& sink);
 
   std::uint64_t stage_ = 0, step_ = 0;
-  std::int64_t at_ = 0, total_ = 0;
+  std::int64_t at_ = 0, total_ = 0, before_ = 0;
   bool running_ = false, in_step_ = false;
 };
 

@@ -124,39 +124,74 @@ void LogReader::take(const SdLine& line) {
     case Kind::generate:
       end_request(nullptr);
       in_request_ = true;
+      video_ = line.name == "generate_video";
       request_ = sink_.begin(SpanKind::request, "generate", 0);
       if (line.width > 0) sink_.number(request_, "width", line.width);
       if (line.height > 0) sink_.number(request_, "height", line.height);
+      if (line.frames > 0) sink_.number(request_, "frames", line.frames);
       begin_stage("text_encode");
       break;
     case Kind::vae_encoded:  // it is a part of what the program calls its condition
-      if (in_stage_ && line.seconds) sink_.seconds(stage_, "vae_encode_seconds", *line.seconds);
+      if (in_stage_ && !sampling_ && line.seconds) {
+        sink_.seconds(stage_, "vae_encode_seconds", *line.seconds);
+      }
       break;
     case Kind::conditioned:
-    case Kind::decoded:
-      end_stage(&line);
+      if (!sampling_) end_stage(&line);
+      if (video_) begin_sampling();  // it says no more before its first step is done
+      break;
+    case Kind::method:
+      sink_.fact("scheduler", line.name);
       break;
     case Kind::image:
-      begin_sampling();
+      if (in_request_ && line.at == 1 && line.total > 0) {
+        sink_.number(request_, "images", line.total);
+      }
+      sampling_ ? next_loop() : begin_sampling();
       break;
-    case Kind::sampling:
-      sink_.fact("scheduler", line.name);
-      if (!sampling_) begin_sampling();
-      break;
-    case Kind::step:  // a bar outside of sampling counts tensors or tiles
-      if (!sampling_) break;
-      steps_.set_total(line.total);
-      steps_.reach(sink_, line.at);
+    case Kind::step:
+      take_step(line);
       break;
     case Kind::sampled:
+      if (!sampling_) break;
+      steps_.stop(sink_, steps_.complete());
+      sampled_seconds_ += line.seconds.value_or(0);
+      if (line.name == "high noise") next_loop();  // that of the other model follows at once
+      break;
+    case Kind::latents:
+      if (sampling_) end_stage(&line);
+      if (video_) begin_stage("vae_decode");
+      break;
+    case Kind::upscaling:
+      begin_stage("upscale");
+      break;
+    case Kind::refining:
+      begin_sampling();
+      break;
     case Kind::decoding:
-      if (sampling_) end_stage(line.kind == Kind::sampled ? &line : nullptr);
-      if (line.kind == Kind::decoding) begin_stage("vae_decode");
+      begin_stage("vae_decode");
+      break;
+    case Kind::decoded:
+      end_stage(&line);
       break;
     case Kind::done:
       end_request(&line);
       break;
+    case Kind::failed:
+      end_request(nullptr, true);
+      break;
   }
+}
+
+// A bar outside of sampling counts tensors or tiles; within it, tiles of a preview count to another
+// number.
+void LogReader::take_step(const SdLine& line) {
+  if (!sampling_) return;
+  const bool known = steps_.total() != StepLoop::kUnknown;
+  if (known && steps_.complete() && line.at < steps_.total()) next_loop();
+  if (steps_.total() != StepLoop::kUnknown && line.total != steps_.total()) return;
+  steps_.set_total(line.total);
+  steps_.reach(sink_, line.at);
 }
 
 void LogReader::begin_stage(const char* name) {
@@ -168,14 +203,24 @@ void LogReader::begin_stage(const char* name) {
 void LogReader::begin_sampling() {
   begin_stage("denoise");
   sampling_ = true;
+  sampled_seconds_ = 0;
   steps_.begin(sink_, stage_, 0);
+}
+
+void LogReader::next_loop() {
+  steps_.stop(sink_, steps_.complete());
+  steps_.begin(sink_, stage_, 0, StepLoop::kUnknown, steps_.steps());
 }
 
 void LogReader::end_stage(const SdLine* line) {
   if (!in_stage_) return;
-  if (line != nullptr && line->seconds) sink_.seconds(stage_, "reported_seconds", *line->seconds);
+  if (line != nullptr && line->seconds) {
+    sink_.seconds(stage_, "reported_seconds", *line->seconds);
+  } else if (sampling_ && sampled_seconds_ > 0) {
+    sink_.seconds(stage_, "reported_seconds", sampled_seconds_);
+  }
   if (steps_.running()) {
-    steps_.end(sink_, steps_.complete());
+    steps_.end(sink_, !steps_.stepping());
   } else {
     sink_.end(stage_, false);
   }
@@ -183,11 +228,11 @@ void LogReader::end_stage(const SdLine* line) {
   stage_ = 0;
 }
 
-void LogReader::end_request(const SdLine* line) {
+void LogReader::end_request(const SdLine* line, bool failed) {
   end_stage(nullptr);
   if (!in_request_) return;
   if (line != nullptr && line->seconds) sink_.seconds(request_, "reported_seconds", *line->seconds);
-  sink_.end(request_, false);
+  sink_.end(request_, failed);
   in_request_ = false;
   request_ = 0;
 }

@@ -39,7 +39,9 @@ class LogReader {
   void begin_stage(const char* name);
   void end_stage(const SdLine* line);
   void begin_sampling();
-  void end_request(const SdLine* line);
+  void next_loop();
+  void take_step(const SdLine& line);
+  void end_request(const SdLine* line, bool failed = false);
 
   const LogFormat format_;
   LogSink& sink_;
@@ -52,9 +54,11 @@ class LogReader {
   std::deque<std::string> loads_;
   bool in_load_ = false;
   std::uint64_t load_ = 0;
-  // stable-diffusion.cpp: a request with stages in it.
-  bool in_request_ = false, in_stage_ = false, sampling_ = false;
+  // stable-diffusion.cpp: a request with stages in it. All its loops (images of a batch, the models
+  // for high and low noise) are one stage, unless something else happens between them.
+  bool in_request_ = false, in_stage_ = false, sampling_ = false, video_ = false;
   std::uint64_t request_ = 0, stage_ = 0;
+  double sampled_seconds_ = 0;  // of the stage's loops, as the program said them
   StepLoop steps_;
 };
 

@@ -1,3 +1,13 @@
+// A thread for each stream waits in poll() for its bytes and for one eventfd that ends it. Bytes go
+// to where the command would have written them before anything looks at them, so whatever the
+// reader does, it delays nothing; more than kMostBytesASecond are passed on unread.
+//
+// A write that fails ends the reading end too, so the command gets the SIGPIPE or EIO that it would
+// have had without us. A full pipe is waited for, as the command itself would have.
+//
+// Who outlives the command and still writes must not find a closed pipe. So at the end a forked
+// child is left for each stream that is open: it reads and writes until the last writer is gone,
+// and holds nothing else.
 #include "watch/logs/relay.h"
 
 #include <fcntl.h>

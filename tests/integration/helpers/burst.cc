@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   genscope::flush();  // a disk that is full is noticed when it is written to
   const genscope::RecorderStats stats = genscope::recorder_stats();
   std::printf("made=%ld recorded=%ld lost=%lu active=%d\n", made.load(), recorded.load(),
-              static_cast<unsigned long>(stats.lost_spans), session.active() ? 1 : 0);
+              static_cast<unsigned long>(stats.dropped_spans), session.active() ? 1 : 0);
   session.close();
   std::printf("error=%s\n", session.error().c_str());
   return 0;

@@ -130,3 +130,10 @@ export function visible(text: string): string {
 }
 export const cut = (text: string, length = kLongText): string =>
   text.length <= length ? visible(text) : `${visible(text.slice(0, length))}…`;
+
+// How long the first step took beside the median of the others, in words.
+export function first_step_words(ratio: number): string {
+  if (ratio >= 1.95) return `${ratio.toFixed(ratio < 10 ? 1 : 0)} times as long as the others`;
+  const percent = Math.round(Math.abs(ratio - 1) * 100);
+  return percent < 5 ? "as long as the others" : `${percent}\u202f% ${ratio > 1 ? "longer" : "shorter"} than the others`;
+}

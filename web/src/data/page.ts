@@ -46,6 +46,12 @@ export interface Counter {
   value: Float64Array;
 }
 
+// A name for some bits of a reading of throttle_reasons.
+export interface ThrottleReason {
+  name: string;
+  bits: number;
+}
+
 export interface Events {
   at: Float64Array;
   name: Uint32Array;
@@ -74,6 +80,7 @@ export interface Page extends Run {
   runs: [Run, Run] | null; // before and after, of a comparison; then the tracks are both, aligned
   events: Events;
   counters: Counter[];
+  throttle_reasons: ThrottleReason[];
   limits: Limits | null;
   end_ns: number; // of the run, and of all that is in the page
 }
@@ -199,6 +206,13 @@ function last_moment(page: Page): number {
   return Number.isFinite(end) && end > 0 ? end : 1;
 }
 
+// Rows of [name, bits]; of a page that has none, none is named.
+function read_throttle_reasons(rows: Json | undefined): ThrottleReason[] {
+  return (Array.isArray(rows) ? rows : []).flatMap((row) =>
+    Array.isArray(row) && typeof row[0] === "string" && typeof row[1] === "number" ? [{ name: row[0], bits: row[1] }] : [],
+  );
+}
+
 export function read_page(bytes: Uint8Array): Page {
   const { header, blobs } = read_container(bytes);
   const mode = header["mode"];
@@ -213,6 +227,7 @@ export function read_page(bytes: Uint8Array): Page {
     ...((runs && align(...runs)) ?? read_run(blobs, header)),
     events: read_events(blobs, header["events"]),
     counters: list(header["counters"], "counters").map((counter, i) => read_counter(blobs, counter, i)),
+    throttle_reasons: read_throttle_reasons(header["throttle_reasons"]),
     limits: read_limits(header["limits"]),
     end_ns: 1,
   };

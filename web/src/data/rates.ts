@@ -68,6 +68,14 @@ export function metric_title(metric: string): string {
   return plain.charAt(0).toUpperCase() + plain.slice(1);
 }
 
+// What a probe's name for the thing that it reads means; names of devices stay as they are.
+export function entity_title(entity: string): string {
+  if (entity === "tree") return "this run";
+  if (entity === "machine" || entity === "system") return "the machine";
+  if (entity.startsWith("package-")) return `CPU ${entity.slice("package-".length)}`;
+  return entity.startsWith("cgroup:") ? "control group" : entity;
+}
+
 // Worth a row under the timeline without being asked for.
 export const is_main = (counter: Counter): boolean =>
   counter.metric === null ||

@@ -76,6 +76,7 @@ export interface Instrument {
 }
 
 export interface Report {
+  headline: string;
   run: {
     id?: string | null;
     name?: string | null;
@@ -96,6 +97,7 @@ export interface Report {
   cgroup: JsonObject;
   cpu_packages: JsonObject[];
   allocators: JsonObject[];
+  own_metrics: JsonObject[];
   processes: JsonObject[];
   telemetry_events: TelemetryEvent[];
   findings: Finding[];
@@ -120,7 +122,7 @@ const object = (value: Json | undefined): JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
 export const objects = (value: Json | undefined): JsonObject[] =>
   Array.isArray(value) ? value.filter((v): v is JsonObject => typeof v === "object" && v !== null && !Array.isArray(v)) : [];
-const strings = (value: Json | undefined): string[] =>
+export const strings = (value: Json | undefined): string[] =>
   Array.isArray(value) ? value.filter((v): v is string => typeof v === "string") : [];
 export const text_of = (value: unknown): string => (typeof value === "string" ? value : "");
 export const number_of = (value: unknown): number | null =>
@@ -146,6 +148,7 @@ export function as_report(raw: JsonObject): Report {
   const integrity = object(raw["integrity"]);
   const run = object(raw["run"]);
   return {
+    headline: text_of(raw["headline"]),
     run: {
       ...(run as Report["run"]),
       command: Array.isArray(run["command"]) ? strings(run["command"]) : null,
@@ -159,6 +162,7 @@ export function as_report(raw: JsonObject): Report {
     cgroup: object(raw["cgroup"]),
     cpu_packages: objects(raw["cpu_packages"]),
     allocators: objects(raw["allocators"]),
+    own_metrics: objects(raw["own_metrics"]),
     processes: objects(raw["processes"]),
     telemetry_events: objects(raw["telemetry_events"]) as unknown as TelemetryEvent[],
     findings: objects(raw["findings"]).map(finding),

@@ -1,15 +1,5 @@
 // When and why clocks were held down against the GPU's will: bits of docs/metrics.md as stretches.
-import type { Counter } from "./page";
-
-const kReasons: [number, string][] = [
-  [0x4, "power cap"],
-  [0x8, "hardware slowdown"],
-  [0x20, "thermal, by software"],
-  [0x40, "thermal, by hardware"],
-  [0x80, "power brake"],
-  [0x200, "electrical current"],
-  [0x400, "unnamed"],
-];
+import type { Counter, ThrottleReason } from "./page";
 
 export interface Band {
   begin: number;
@@ -18,10 +8,10 @@ export interface Band {
 }
 
 // A reading holds until the next; after the last nothing is known.
-export function throttle_bands({ at, value }: Pick<Counter, "at" | "value">): Band[] {
+export function throttle_bands({ at, value }: Pick<Counter, "at" | "value">, reasons: ThrottleReason[]): Band[] {
   const out: Band[] = [];
   for (let i = 0; i + 1 < at.length; ++i) {
-    const name = kReasons.filter(([bit]) => (value[i]! & bit) !== 0).map(([, reason]) => reason).join(", ");
+    const name = reasons.filter(({ bits }) => (value[i]! & bits) !== 0).map((reason) => reason.name).join(", ");
     if (name === "") continue;
     const last = out[out.length - 1];
     if (last && last.name === name && last.end === at[i]) last.end = at[i + 1]!;

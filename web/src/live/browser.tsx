@@ -11,7 +11,7 @@ import { signal } from "../ui/signals";
 import { query, theme, toggled } from "../ui/state";
 import { measured, Table, words, type Column } from "../ui/table";
 import { fetch_runs, link_of, type RunEntry } from "./client";
-import { exit_text } from "./exit";
+import { state_text } from "./exit";
 import { kRefused, LinkText } from "./link_text";
 import { link } from "./watch";
 
@@ -31,14 +31,14 @@ function ask(): void {
 }
 
 const name_of = (run: RunEntry): string => cut(run.name || run.id, 80);
-const state_of = (run: RunEntry): [string, string] => (run.in_progress ? ["running", "● running"] : exit_text(run.exit_code));
+const state_of = (run: RunEntry): [string, string] => (run.in_progress ? ["running", "● running"] : state_text(run.state, run.exit_code));
 const when = (run: RunEntry): string | null => run.started && run.started.slice(0, 19).replace("T", " ");
 
 const columns = (wall: boolean): Column<RunEntry>[] => [
   words("Run", name_of, (r) => (
     <span class="run-name">
       <input type="checkbox" aria-label={`Compare ${name_of(r)}, ${cut(r.id, 80)}`} checked={picked.value.has(r.id)} onChange={() => (picked.value = toggled(picked.value, r.id))} />
-      <a href={`/runs/${encodeURIComponent(r.id)}${location.search}#theme=${theme.value}`}><b>{name_of(r)}</b><small>{cut(r.id, 80)}</small></a>
+      <a href={`/runs/${encodeURIComponent(r.id)}${location.search}#theme=${theme.value}`}><b>{name_of(r)}</b><small>{cut([r.id, ...r.tags].join(" · "), 160)}</small></a>
     </span>
   )),
   words("State", (r) => state_of(r)[1], (r) => <span class={`run-state ${state_of(r)[0]}`}>{state_of(r)[1]}</span>),
@@ -60,12 +60,12 @@ function Compare() {
 function List() {
   const all = runs.value!;
   const wanted = query.value.trim().toLowerCase();
-  const found = useMemo(() => all.filter((run) => [run.name, run.id, state_of(run)[1], when(run)].join(" ").toLowerCase().includes(wanted)), [all, wanted]);
+  const found = useMemo(() => all.filter((run) => [run.name, run.id, state_of(run)[1], when(run), ...run.tags].join(" ").toLowerCase().includes(wanted)), [all, wanted]);
   if (all.length === 0) return <Empty>No run is in this folder yet. Record one: <code>genscope run -- python generate.py</code>. It appears here while it goes on.</Empty>;
   return (
     <>
       <div class="toolbar">
-        <label class="search"><Icon name="search" /><input id="search" type="search" aria-label="Search the runs" placeholder="name, state, date" value={query.value} onInput={(event) => (query.value = event.currentTarget.value)} /></label>
+        <label class="search"><Icon name="search" /><input id="search" type="search" aria-label="Search the runs" placeholder="name, state, tag, date" value={query.value} onInput={(event) => (query.value = event.currentTarget.value)} /></label>
         <small>{found.length} of {all.length}; tick two to compare them</small>
       </div>
       <Compare />

@@ -3,7 +3,7 @@
 import { is_object, type Json, type JsonObject } from "../data/container";
 import { gunzip } from "../data/load";
 import { read_page, type Page } from "../data/page";
-import { number_of, objects, text_of } from "../data/report";
+import { number_of, objects, strings, text_of } from "../data/report";
 
 export type Link = "connecting" | "live" | "lost" | "refused";
 export interface RunEntry {
@@ -11,6 +11,8 @@ export interface RunEntry {
   name: string;
   started: string | null;
   wall_ns: number | null;
+  state: string;
+  tags: string[];
   in_progress: boolean;
   exit_code: number | null;
   processes: number | null;
@@ -36,6 +38,8 @@ export async function fetch_runs(): Promise<RunEntry[]> {
     name: text_of(r["name"]),
     started: text_of(r["started"]) || null,
     wall_ns: number_of(r["wall_ns"]),
+    state: text_of(r["state"]),
+    tags: strings(r["tags"]),
     in_progress: r["in_progress"] === true,
     exit_code: number_of(r["exit_code"]),
     processes: number_of(r["processes"]),

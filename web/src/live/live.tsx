@@ -2,16 +2,16 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { cut, format_count, format_ns, format_ratio, format_unit } from "../data/format";
-import { metric_title } from "../data/rates";
+import { entity_title, metric_title } from "../data/rates";
 import { Chart, type ChartProps } from "../ui/chart";
 import { Bar, Empty, Section, Severity } from "../ui/parts";
 import { signal } from "../ui/signals";
 import { marks, page } from "../ui/state";
-import { measured, Table, words } from "../ui/table";
+import { measured, Table } from "../ui/table";
 import { run_path } from "./client";
 import { group_series, kFull_ns, lines_of, type Group, type Reading } from "./series";
 import { median, rank_cells, stage_rows, type StageRow, type Tick } from "./tick";
-import { entry, fetched_at, fetching, freeze, frozen, kRefresh_ms, mark_now, newest_ns, refresh, seen, shown, store, trouble } from "./watch";
+import { entry, fetched_at, fetching, freeze, frozen, kRefresh_ms, mark_now, newest_ns, refresh, seen, shown, steps, store, trouble } from "./watch";
 
 const seconds = (value: number | null | undefined): string => format_ns(value == null ? null : value * 1e9);
 
@@ -46,6 +46,12 @@ function Tools() {
 const steps_of = (row: StageRow): string =>
   `${row.least === row.most ? "" : `${format_count(row.least)} to `}${format_count(row.most)}${row.total === null ? " steps" : ` of ${format_count(row.total)} steps`}`;
 const to_go = (row: StageRow): string => (row.eta_seconds === null ? "no estimate" : `${seconds(row.eta_seconds)} to go`);
+// The spread, where it shows in the figures.
+function spread_of(row: StageRow): string | null {
+  if (row.eta_low_seconds === null || row.eta_high_seconds === null) return null;
+  const [low, high] = [seconds(row.eta_low_seconds), seconds(row.eta_high_seconds)];
+  return low === high ? null : `${low} to ${high}`;
+}
 
 function Progress({ rows }: { rows: StageRow[] }) {
   return (
@@ -56,7 +62,7 @@ function Progress({ rows }: { rows: StageRow[] }) {
           <small>{row.processes.length > 1 && `${row.processes.length} processes, `}for {seconds(row.stage_seconds)}</small>
           <Bar share={row.total ? row.least / row.total : 0} />
           <span>{steps_of(row)}{row.step_seconds !== null && `, ${seconds(row.step_seconds)} each`}</span>
-          <b class="eta">{to_go(row)}</b>
+          <span class="eta" title="The range holds nine times in ten, if the steps go on as the last ones did"><b>{to_go(row)}</b>{spread_of(row) !== null && <small> ({spread_of(row)})</small>}</span>
         </li>
       ))}
     </ul>
@@ -64,23 +70,42 @@ function Progress({ rows }: { rows: StageRow[] }) {
 }
 
 interface Step {
-  back: number; // how many came after it
-  s: number;
+  number: number;
+  seconds: number;
 }
+// Each step that was seen as a point over its number; the table has the newest first.
 function Steps({ tick }: { tick: Tick }) {
-  const rows = useMemo((): Step[] => tick.steps.map((s, i) => ({ back: tick.steps.length - 1 - i, s })).reverse(), [tick]);
-  const most = Math.max(...tick.steps);
-  const usual = median(tick.steps)!;
+  // What is frozen hides what came after.
+  const last = tick.steps_ended ?? Infinity;
+  const rows = useMemo((): Step[] => steps.number.map((number, i) => ({ number, seconds: steps.seconds[i]! })).filter((r) => r.number <= last), [tick]);
+  const [all, most] = [rows.map((r) => r.seconds), Math.max(...rows.map((r) => r.seconds))];
+  const usual = median(all)!;
+  const lines = useMemo(() => [{ name: "steps", at: Float64Array.from(rows, (r) => r.number), value: Float64Array.from(rows, (r) => r.seconds * 1e9), colour: 0 }], [rows]);
+  const first = rows[0]?.number;
+  if (first === undefined) return <Empty>The steps of this moment are no longer known.</Empty>;
   return (
-    <Table
-      caption="Last steps"
-      rows={rows}
-      most={8}
-      columns={[
-        words("Step", (r: Step) => r.back, (r) => (r.back === 0 ? "newest" : `${r.back} before`)),
-        measured("Duration", (r: Step) => r.s, seconds),
-        { title: "Of the median", value: (r) => r.s, show: (r) => <span class="share"><Bar share={r.s / most} /><span class="of">{r.s > 1.5 * usual && "▲ "}{format_ratio(r.s / usual)}</span></span> },
-      ]}
+    <Chart
+      title="Duration of each step"
+      detail={`newest ${seconds(all[all.length - 1])}, median ${seconds(usual)}, slowest ${seconds(most)} of ${format_count(rows.length)}`}
+      unit="ns"
+      x="index"
+      lines={lines}
+      begin={first}
+      end={Math.max(first + 1, rows[rows.length - 1]!.number)}
+      points={rows.length < 400}
+      height={160}
+      table={
+        <Table
+          caption="Steps"
+          rows={[...rows].reverse()}
+          most={8}
+          columns={[
+            measured("Step", (r: Step) => r.number, format_count),
+            measured("Duration", (r: Step) => r.seconds, seconds),
+            { title: "Of the median", value: (r) => r.seconds, show: (r) => <span class="share"><Bar share={r.seconds / most} /><span class="of">{r.seconds > 1.5 * usual && "▲ "}{format_ratio(r.seconds / usual)}</span></span> },
+          ]}
+        />
+      }
     />
   );
 }
@@ -127,7 +152,7 @@ function Kind({ group, gpus, now }: { group: Group; gpus: string[]; now: number 
   const [all, set_all] = useState(false);
   const main = group.readings.filter((r) => r.main);
   const chart = (r: Reading) => {
-    const lines = lines_of(r.series, now, (s, i) => (r.series.length === 1 ? r.metric : group.title === "GPUs" ? `GPU ${gpus.includes(s.entity!) ? gpus.indexOf(s.entity!) : i}` : (s.entity ?? `process ${i + 1}`)));
+    const lines = lines_of(r.series, now, (s, i) => (r.series.length === 1 ? r.metric : group.title === "GPUs" ? `GPU ${gpus.includes(s.entity!) ? gpus.indexOf(s.entity!) : i}` : (s.entity === null ? `process ${i + 1}` : entity_title(s.entity))));
     const unit = r.series[0]!.unit;
     const last = lines.map((l) => l.value[l.value.length - 1] ?? NaN).filter(Number.isFinite);
     const [low, high] = [Math.min(...last), Math.max(...last)].map((v) => format_unit(v, unit));
@@ -169,7 +194,7 @@ function Picture({ tick }: { tick: Tick }) {
       {tick.alerts.length > 0 && <ul class="alerts">{tick.alerts.map((a, i) => <li key={i}><Severity severity={a.severity} /> {cut(a.text, 300)}</li>)}</ul>}
       <div class="two">
         <Section title="Progress">{rows.length > 0 ? <Progress rows={rows} /> : <Empty>No process is in a stage.</Empty>}</Section>
-        <Section title="Last steps" note="of the process with the most">{tick.steps.length > 0 ? <Steps tick={tick} /> : <Empty>No step has ended.</Empty>}</Section>
+        <Section title="Steps" note={rows.length > 0 && rows[0]!.processes.length > 1 ? "of the process with the most" : undefined}>{tick.steps.length > 0 ? <Steps tick={tick} /> : <Empty>No step has ended.</Empty>}</Section>
       </div>
       <Ranks tick={tick} />
       <Readings tick={tick} />

@@ -13,6 +13,8 @@ export interface Process {
   steps_total: number | null;
   step_seconds: number | null;
   eta_seconds: number | null;
+  eta_low_seconds: number | null; // it ends in between, nine times in ten
+  eta_high_seconds: number | null;
   last_stage: string | null;
 }
 export interface Alert {
@@ -23,7 +25,9 @@ export interface Tick {
   at_ns: number; // since the begin of the run
   processes: Process[];
   values: JsonObject[]; // series.ts reads them
-  steps: number[]; // seconds of the last ones, newest last
+  steps: number[]; // seconds of the last ones of one process, newest last
+  steps_pid: number | null; // of that process
+  steps_ended: number | null; // that it has ended since it began; the newest is the last of `steps`
   alerts: Alert[];
 }
 
@@ -40,10 +44,14 @@ export function read_tick(raw: JsonObject): Tick {
       steps_total: number_of(p["steps_total"]),
       step_seconds: number_of(p["step_seconds"]),
       eta_seconds: number_of(p["eta_seconds"]),
+      eta_low_seconds: number_of(p["eta_low_seconds"]),
+      eta_high_seconds: number_of(p["eta_high_seconds"]),
       last_stage: text_of(p["last_stage"]) || null,
     })),
     values: objects(raw["values"]),
     steps: Array.isArray(raw["steps"]) ? raw["steps"].filter((s) => typeof s === "number") : [],
+    steps_pid: number_of(raw["steps_pid"]),
+    steps_ended: number_of(raw["steps_ended"]),
     alerts: objects(raw["alerts"]).map((a) => ({ severity: text_of(a["severity"]) || "info", text: text_of(a["text"]) })),
   };
 }
@@ -57,6 +65,8 @@ export interface StageRow {
   total: number | null;
   step_seconds: number | null; // median
   eta_seconds: number | null; // of the last to be ready
+  eta_low_seconds: number | null; // null: not known of all that have an estimate
+  eta_high_seconds: number | null;
   stage_seconds: number | null; // of the first to enter
 }
 
@@ -79,6 +89,7 @@ export function stage_rows(processes: Process[]): StageRow[] {
   return [...groups].map(([stage, group]) => {
     const all = (of: (p: Process) => number | null): number[] => known(group.map(of));
     const most = (values: number[]): number | null => (values.length > 0 ? Math.max(...values) : null);
+    const spread = group.every((p) => p.eta_seconds === null || (p.eta_low_seconds !== null && p.eta_high_seconds !== null));
     return {
       stage,
       processes: group,
@@ -87,9 +98,35 @@ export function stage_rows(processes: Process[]): StageRow[] {
       total: most(all((p) => p.steps_total)),
       step_seconds: median(all((p) => p.step_seconds)),
       eta_seconds: most(all((p) => p.eta_seconds)),
+      eta_low_seconds: spread ? most(all((p) => p.eta_low_seconds)) : null,
+      eta_high_seconds: spread ? most(all((p) => p.eta_high_seconds)) : null,
       stage_seconds: most(all((p) => p.stage_seconds)),
     };
   });
+}
+
+// --- Steps, numbered from the first that the process ended. A tick brings the last of them; what came before is kept.
+export interface StepHistory {
+  pid: number | null;
+  number: number[]; // 1 is the first
+  seconds: number[];
+}
+export const kMostSteps = 4000;
+
+export function add_steps(history: StepHistory, tick: Tick): void {
+  if (tick.steps.length === 0) return;
+  // A server that does not number them: what it sends is all there is.
+  const last = tick.steps_ended ?? tick.steps.length;
+  if (history.pid !== tick.steps_pid || tick.steps_ended === null) Object.assign(history, { pid: tick.steps_pid, number: [], seconds: [] });
+  const known = history.number[history.number.length - 1] ?? 0;
+  tick.steps.forEach((seconds, i) => {
+    const number = last - tick.steps.length + 1 + i;
+    if (number <= known) return;
+    history.number.push(number);
+    history.seconds.push(seconds);
+  });
+  const over = history.number.length - kMostSteps;
+  if (over > 0) for (const list of [history.number, history.seconds]) list.splice(0, over);
 }
 
 // --- Ranks.

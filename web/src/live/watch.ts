@@ -5,7 +5,7 @@ import { batch, signal } from "../ui/signals";
 import { marks, page, read_hash, select, show_all, tab, view, write_hash } from "../ui/state";
 import { fetch_page, fetch_runs, follow, link_of, type Link, type RunEntry } from "./client";
 import { add_tick, seed, type Store } from "./series";
-import { note_changes, read_tick, type Seen, type Tick } from "./tick";
+import { add_steps, note_changes, read_tick, type Seen, type StepHistory, type Tick } from "./tick";
 
 export const link = signal<Link>("connecting");
 export const entry = signal<RunEntry | null>(null);
@@ -20,6 +20,7 @@ export const trouble = signal(""); // why there is no newer report
 
 export const store: Store = new Map();
 export const seen: Seen = new Map();
+export const steps: StepHistory = { pid: null, number: [], seconds: [] };
 
 const kPicture_ms = 250;
 const kRetry_ms = 2000;
@@ -108,6 +109,7 @@ function stream(id: string): void {
       if (raw["in_progress"] === true) begin();
       latest = read_tick(raw);
       note_changes(seen, latest);
+      add_steps(steps, latest);
       add_tick(store, latest.at_ns, latest.values);
       newest_ns.value = latest.at_ns;
       if (waiting) return;

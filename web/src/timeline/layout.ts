@@ -1,7 +1,7 @@
 // Tracks and counters as a list of lanes on the screen: rank, process, then threads, devices and
 // counters. Pure: the canvas and the labels beside it both read it.
 import type { Counter, Page, Track } from "../data/page";
-import { is_main, metric_title } from "../data/rates";
+import { entity_title, is_main, metric_title } from "../data/rates";
 
 export const kRow = 18;
 export const kPad = 5;
@@ -35,7 +35,7 @@ const short = (id: string): string => (id.length > 22 ? `${id.slice(0, 19)}…` 
 export function counter_title(page: Page, counter: Counter): { title: string; detail: string } {
   if (counter.metric === null) return { title: counter.name, detail: "counter" };
   const gpu = page.report?.gpus.findIndex((g) => g.id === counter.entity) ?? -1;
-  return { title: metric_title(counter.metric), detail: gpu >= 0 ? `GPU ${gpu}` : short(counter.entity ?? "") };
+  return { title: metric_title(counter.metric), detail: gpu >= 0 ? `GPU ${gpu}` : short(entity_title(counter.entity ?? "")) };
 }
 
 function track_item(track: Track, folded: ReadonlySet<string>): Item {

@@ -1,5 +1,6 @@
 // A chart of series over time on a canvas: a cursor that all charts share, drag to zoom them together,
 // a readout, and a table of the same figures. Small on purpose: a chart library is a third of a page.
+import type { ComponentChildren } from "preact";
 import { effect, signal } from "./signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
@@ -23,25 +24,24 @@ export interface Line {
 const time_cursor = signal<number | null>(null);
 const time_window = signal<Window | null>(null);
 
+// The least and the greatest, which thinning keeps. Not the mean: the report has it, of every reading and
+// weighted by time.
 interface Figures {
   low: number;
-  mean: number;
   high: number;
   n: number;
 }
 function figures(line: Line): Figures {
   let low = Infinity;
   let high = -Infinity;
-  let sum = 0;
   let n = 0;
   for (const value of line.value) {
     if (!Number.isFinite(value)) continue;
     ++n;
-    sum += value;
     if (value < low) low = value;
     if (value > high) high = value;
   }
-  return { low, mean: sum / n, high, n };
+  return { low, high, n };
 }
 
 export interface ChartProps {
@@ -56,6 +56,7 @@ export interface ChartProps {
   points?: boolean;
   bands?: Band[]; // stretches behind the lines
   pick?: (index: number) => void;
+  table?: ComponentChildren; // shown in its place on request; else one of the least and the most
 }
 
 
@@ -297,23 +298,27 @@ export function Chart(props: ChartProps) {
   useEffect(() => (canvas.current ? install(canvas.current, props, stats, set_said) : undefined), [props.lines, props.begin, props.end, props.unit, table]);
   const first = stats[0];
   const held = props.bands?.length ? `Held down: ${band_totals(props.bands).map(([name, ns]) => `${name} ${format_ns(ns)}`).join("; ")}` : "";
-  const summary = first && first.n > 0 ? `mean ${format_unit(first.mean, props.unit)}, most ${format_unit(first.high, props.unit)}` : "no readings";
+  const summary = first && first.n > 0 ? `least ${format_unit(first.low, props.unit)}, most ${format_unit(first.high, props.unit)}` : "no readings";
   return (
     <figure class="chart">
       <figcaption>
         <b>{cut(props.title, 80)}</b>
-        {props.detail !== undefined && <small>{cut(props.detail, 60)}</small>}
-        <span class="readout">{said || (props.begin === undefined && summary)}</span>
-        <button class="ghost" aria-pressed={table} onClick={() => set_table(!table)}>{table ? "chart" : "table"}</button>
+        {props.detail !== undefined && <small>{cut(props.detail, 90)}</small>}
+        <span class="chart-end">
+          <span class="readout">{said || (props.begin === undefined && summary)}</span>
+          <button class="ghost" aria-pressed={table} onClick={() => set_table(!table)}>{table ? "chart" : "table"}</button>
+        </span>
       </figcaption>
-      {table ? (
+      {table && props.table !== undefined ? (
+        props.table
+      ) : table ? (
         <Table
           caption={`${cut(props.title, 80)} in figures`}
           rows={props.lines.map((line, i) => ({ line, ...stats[i]! }))}
           columns={[
             words("Series", (r: Figures & { line: Line }) => r.line.name, (r) => cut(r.line.name, 60)),
             { title: "Readings", value: (r) => r.n },
-            ...(["low", "mean", "high"] as const).map((key, i) => measured(["Least", "Mean", "Most"][i]!, (r: Figures & { line: Line }) => r[key], (v) => format_unit(v, props.unit))),
+            ...(["low", "high"] as const).map((key, i) => measured(["Least", "Most"][i]!, (r: Figures & { line: Line }) => r[key], (v) => format_unit(v, props.unit))),
           ]}
         />
       ) : (

@@ -12,7 +12,17 @@ import { theme_colours } from "./theme";
 
 const kBox = 20;
 const kMostRows = 500;
-export const upside = signal(false); // flame: the root at the bottom
+const upside = signal(false); // the root at the bottom
+
+// Which way up graphs are drawn.
+export const Upside = () => (
+  <label class="field">Outermost spans
+    <select value={upside.value ? "bottom" : "top"} onChange={(event) => (upside.value = event.currentTarget.value === "bottom")}>
+      <option value="top">at the top</option>
+      <option value="bottom">at the bottom</option>
+    </select>
+  </label>
+);
 
 export interface Paint {
   fill: string;

@@ -1,13 +1,14 @@
 // Colours of spans. Eight hues that stay apart for people with deuteranopia and protanopia (a test
 // simulates both), after Paul Tol's "muted" set; then a neutral one for sessions and what is dimmed.
+import { neighbours_of } from "../data/neighbours";
 import type { Page } from "../data/page";
 
 export const kHues = 8;
 export const kNeutral = 8;
 export const kDim = 9;
 
-export const kLight = ["#4584ca", "#d1b52e", "#45a983", "#b73f63", "#74cad8", "#7a5aa5", "#999f32", "#714b16", "#a9b0bc", "#dde1e7"];
-export const kDark = ["#649cf1", "#febd51", "#25a8b0", "#eb728a", "#b0dcec", "#ad92d4", "#abc071", "#6d5d48", "#5c6574", "#2b323d"];
+export const kLight = ["#4584ca", "#d1b52e", "#45a983", "#b73f63", "#74cad8", "#7a5aa5", "#999f32", "#a85a2a", "#a9b0bc", "#dde1e7"];
+export const kDark = ["#649cf1", "#febd51", "#25a8b0", "#eb728a", "#b0dcec", "#ad92d4", "#abc071", "#d2603a", "#5c6574", "#2b323d"];
 
 // Text that stands on the colour: 4.5:1 or more.
 export const ink_on = (hex: string): string => (luminance(hex) > 0.179 ? "#000000" : "#ffffff");
@@ -31,18 +32,31 @@ function hash(text: string): number {
   return h >>> 0;
 }
 
-// One colour per name, the same in every view: the stages with the most time get the first hues.
+// One colour per name, the same in every view. Names with the most time choose first, stages before all others; each
+// takes the hue that it shares least with its neighbours (data/neighbours.ts), then with what is stacked above and below,
+// then the one that the fewest names have. Sessions are neutral: all else is inside them.
 export function name_colours(page: Page): Uint8Array {
-  const out = Uint8Array.from(page.names, (name, i) => (page.kinds[i] === "session" ? kNeutral : hash(name) % kHues));
-  const place = new Map(page.names.map((name, i) => [name, i]));
-  let next = 0;
-  const stages = (page.report?.stages ?? []).filter((s) => s.kind === "stage" || s.kind === "load");
-  for (const stage of [...stages].sort((a, b) => b.total_ns - a.total_ns)) {
-    const i = place.get(stage.name);
-    if (i !== undefined && next < kHues) out[i] = next++;
+  const out = new Uint8Array(page.names.length).fill(kNeutral);
+  const { near, far, time } = neighbours_of(page);
+  const total = new Map(page.report?.stages.map((s) => [`${s.kind} ${s.name}`, s.total_ns]));
+  const rank = { stage: 0, load: 0, step: 1, block: 1 } as { [kind: string]: number | undefined };
+  const names = page.names
+    .map((text, id) => ({ id, text, first: rank[page.kinds[id]!] ?? 2, ns: total.get(`${page.kinds[id]} ${text}`) ?? time[id]! }))
+    .filter(({ id }) => page.kinds[id] !== "session")
+    .sort((a, b) => a.first - b.first || b.ns - a.ns || hash(a.text) - hash(b.text));
+  const used = new Float64Array(kHues);
+  for (const { id } of names) {
+    const [touching, stacked] = [near[id]!, far[id]!].map((others) => {
+      const shared = new Float64Array(kHues);
+      for (const [other, times] of others) if (out[other]! < kHues) shared[out[other]!]! += times;
+      return shared;
+    }) as [Float64Array, Float64Array];
+    let best = 0;
+    for (let hue = 1; hue < kHues; ++hue) {
+      if ((touching[hue]! - touching[best]! || stacked[hue]! - stacked[best]! || used[hue]! - used[best]!) < 0) best = hue;
+    }
+    out[id] = best;
+    ++used[best]!;
   }
-  page.kinds.forEach((kind, i) => {
-    if (kind === "step" && next < kHues) out[i] = next++;
-  });
   return out;
 }

@@ -5,7 +5,7 @@ import { cut, format_count, format_ns, format_ratio, format_unit } from "../data
 import type { Page } from "../data/page";
 import type { ChangeRow, ComparedSide, Difference, PartChange } from "../data/report";
 import { Empty, Section } from "../ui/parts";
-import { Table, words } from "../ui/table";
+import { minor, Table, words } from "../ui/table";
 import { Text } from "../ui/text";
 
 const kSigns: { [verdict: string]: string } = { improved: "▼", regressed: "▲", unchanged: "=", inconclusive: "?", appeared: "+", vanished: "−" };
@@ -75,8 +75,8 @@ function Parts({ parts, notes }: { parts: PartChange[]; notes: string[] }) {
           { title: "Before", value: (p) => p.before, show: (p) => value(p, p.before) },
           { title: "After", value: (p) => p.after, show: (p) => value(p, p.after) },
           { title: "Difference", value: (p) => p.difference, show: (p) => signed(p.difference) },
-          { title: "Share", value: (p) => p.share, show: (p) => (p.share === null ? "–" : format_ratio(p.share)) },
-          words("95 %", (p: PartChange) => p.interval?.low ?? null, (p) => (p.interval ? `${signed(p.interval.low)} to ${signed(p.interval.high)}` : <span class="absent">one run each</span>)),
+          { title: "Share", minor: true, value: (p) => p.share, show: (p) => (p.share === null ? "–" : format_ratio(p.share)) },
+          minor(words("95 %", (p: PartChange) => p.interval?.low ?? null, (p) => (p.interval ? `${signed(p.interval.low)} to ${signed(p.interval.high)}` : <span class="absent">one run each</span>))),
         ]}
       />
       {notes.map((note, i) => <p key={i} class="hint">{cut(note, 400)}</p>)}
@@ -92,7 +92,7 @@ export function CompareView({ page }: { page: Page }) {
   // Of one run each no row has a verdict; what came or went is said.
   const judged = (r: ChangeRow): boolean => !single || ["appeared", "vanished", "not measured"].includes(r.verdict);
   const parts = doc.attribution;
-  const all = parts?.["parts"];  // by its quoted name: own_fields.ts
+  const all = parts?.parts;
   return (
     <>
       <div class="versus">
@@ -114,11 +114,11 @@ export function CompareView({ page }: { page: Page }) {
             most={40}
             columns={[
               words("Figure", (r: ChangeRow) => r.name, (r) => <><Text text={r.name} length={60} /> <small class="kind">{cut(r.kind, 20)}</small></>),
-              { title: "Before", value: (r) => r.before, show: (r) => <>{format_unit(r.before, r.unit)}{r.before_count > 1 && <small> × {format_count(r.before_count)}</small>}</> },
-              { title: "After", value: (r) => r.after, show: (r) => <>{format_unit(r.after, r.unit)}{r.after_count > 1 && <small> × {format_count(r.after_count)}</small>}</> },
+              { title: "Before", value: (r) => r.before, show: (r) => <>{format_unit(r.before, r.unit)}{r.before_count > 1 && <small class="times"> × {format_count(r.before_count)}</small>}</> },
+              { title: "After", value: (r) => r.after, show: (r) => <>{format_unit(r.after, r.unit)}{r.after_count > 1 && <small class="times"> × {format_count(r.after_count)}</small>}</> },
               { title: "Change", value: (r) => r.percent, show: (r) => (r.percent === null ? "–" : `${r.percent > 0 ? "+" : "\u2212"}${Math.abs(r.percent).toFixed(Math.abs(r.percent) < 10 ? 1 : 0)}\u202f%`) },
-              words("Less ← 95 % → more", (r: ChangeRow) => r.factor, (r) => <Interval row={r.factor !== null && r.factor > 0 ? { ...r, factor: 1 / r.factor, factor_low: r.factor_high === null ? null : 1 / r.factor_high, factor_high: r.factor_low === null ? null : 1 / r.factor_low } : r} noise={noise} />),
-              words("Verdict", (r: ChangeRow) => (judged(r) ? r.verdict : null), (r) => (judged(r) ? <Verdict verdict={r.verdict} /> : <span class="absent">one run each</span>)),
+              minor(words("Less ← 95 % → more", (r: ChangeRow) => r.factor, (r) => <Interval row={r.factor !== null && r.factor > 0 ? { ...r, factor: 1 / r.factor, factor_low: r.factor_high === null ? null : 1 / r.factor_high, factor_high: r.factor_low === null ? null : 1 / r.factor_low } : r} noise={noise} />)),
+              minor(words("Verdict", (r: ChangeRow) => (judged(r) ? r.verdict : null), (r) => (judged(r) ? <Verdict verdict={r.verdict} /> : <span class="absent">one run each</span>))),
             ]}
           />
         )}

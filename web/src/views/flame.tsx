@@ -1,10 +1,10 @@
-// Spans folded by path: flame or icicle, and a sandwich of callers and callees for the chosen name.
+// Spans folded by path, and callers and callees of the chosen name.
 import { useMemo, useState } from "preact/hooks";
 
 import { cut, format_count, format_ns, format_ratio } from "../data/format";
 import { fold, sandwich, type Flame } from "../data/flame";
 import type { Page } from "../data/page";
-import { Graph, upside, type Paint } from "../ui/flame_graph";
+import { Graph, Upside, type Paint } from "../ui/flame_graph";
 import { Empty, Section } from "../ui/parts";
 import { ink_on } from "../ui/palette";
 import { colours, palette, query, tab } from "../ui/state";
@@ -56,10 +56,10 @@ export function FlameView({ page }: { page: Page }) {
     }
     return [...totals.values()];
   }, [flame]);
-  if (page.tracks.every((t) => t.spans === 0)) return <Section title="Flame"><Empty>No spans, so nothing to fold.</Empty></Section>;
+  if (page.tracks.every((t) => t.spans === 0)) return <Section title="Flame"><Empty>No spans were recorded, so there is nothing to add up.</Empty></Section>;
   return (
     <>
-      <Section title="Flame" note="all spans of a path together, the largest to the left">
+      <Section title="Flame" note="equal call paths added up; a box is as wide as its time, the largest to the left">
         <div class="toolbar">
           <label class="field">Tracks
             <select value={which} onChange={(event) => { set_which(event.currentTarget.value); set_zoom(0); }}>
@@ -70,13 +70,13 @@ export function FlameView({ page }: { page: Page }) {
             </select>
           </label>
           <label class="field">Find <input type="search" value={filter} onInput={(event) => set_filter(event.currentTarget.value)} /></label>
-          <button aria-pressed={upside.value} onClick={() => (upside.value = !upside.value)}>{upside.value ? "Icicle" : "Flame"} instead</button>
-          <button disabled={zoom === 0} onClick={() => set_zoom(0)}>Whole</button>
+          <Upside />
+          <button disabled={zoom === 0} onClick={() => set_zoom(0)}>Show all</button>
         </div>
         <Graph {...usual(page, flame, "all")} zoom={zoom} filter={filter} label={`Flame graph of ${flame.name.length - 1} paths, ${format_ns(flame.total[0])} in all`} pick={(node) => { set_zoom(node); if (node > 0) set_centre(flame.name[node]!); }} />
       </Section>
       {both && centre !== null && (
-        <Section title={`Sandwich: ${cut(page.names[centre] ?? "", 80)}`} note={`${format_ns(both.down.total[0])}, self ${format_ns(both.down.self[0])}, ${format_count(both.down.count[0])} times`}>
+        <Section title={`Callers and callees of ${cut(page.names[centre] ?? "", 80)}`} note={`${format_ns(both.down.total[0])}, self ${format_ns(both.down.self[0])}, ${format_count(both.down.count[0])} times`}>
           <div class="two">
             <div><h3 class="sub">Called from</h3><Graph {...usual(page, both.up, page.names[centre] ?? "")} filter={filter} label="Callers" pick={(node) => { if (node > 0) set_centre(both.up.name[node]!); }} /></div>
             <div><h3 class="sub">Calls</h3><Graph {...usual(page, both.down, page.names[centre] ?? "")} filter={filter} label="Callees" pick={(node) => { if (node > 0) set_centre(both.down.name[node]!); }} /></div>

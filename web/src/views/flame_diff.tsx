@@ -4,7 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import { cut, format_ns, format_ratio } from "../data/format";
 import { diff_flames, type FlameDiff, type Path } from "../data/flame_diff";
 import type { Page } from "../data/page";
-import { Graph, upside } from "../ui/flame_graph";
+import { Graph, Upside } from "../ui/flame_graph";
 import { Empty, Section } from "../ui/parts";
 import { figure, measured, Table } from "../ui/table";
 import { Text } from "../ui/text";
@@ -41,10 +41,10 @@ export function FlameDiffView({ page }: { page: Page }) {
   const time = (key: "before" | "after", title: string) => measured(title, (n: number) => (diff[key][n]! >= 0 ? diff[key][n] : null), format_ns);
   return (
     <>
-      <Section title="Flame of both" note="width: the run after; orange ▲ takes more own time a generation, blue ▼ less">
+      <Section title="Flame of both" note="as wide as in the run after; orange ▲ takes more time of its own than before, blue ▼ less">
         <div class="toolbar">
-          <button aria-pressed={upside.value} onClick={() => (upside.value = !upside.value)}>{upside.value ? "Icicle" : "Flame"} instead</button>
-          <button disabled={zoom === 0} onClick={() => set_zoom(0)}>Whole</button>
+          <Upside />
+          <button disabled={zoom === 0} onClick={() => set_zoom(0)}>Show all</button>
         </div>
         <Graph
           flame={diff.flame}

@@ -1,9 +1,11 @@
 // The watched processes, the machine and the container.
 import { cut, format_bytes, format_count, format_ns, format_ratio } from "../data/format";
+import type { JsonObject } from "../data/container";
 import type { Page } from "../data/page";
-import { number_of, text_of } from "../data/report";
+import { entity_title } from "../data/rates";
+import { number_of, text_of, type Report } from "../data/report";
 import { Empty, Facts, Section, type Fact } from "../ui/parts";
-import { figure, said, Table } from "../ui/table";
+import { figure, minor, said, Table, words } from "../ui/table";
 import { Charts, type Wanted } from "./series";
 
 const kTree: Wanted[] = [
@@ -28,6 +30,9 @@ function facts(page: Page, path: string, values: { [key: string]: unknown }, lis
   return list.map(([label, key, format]) => ({ label, value: format(number_of(values[key])), why: page.report!.absent[`${path}.${key}`] ?? page.report!.absent[path] }));
 }
 
+const own_of = (report: Report, entity: string): Wanted[] =>
+  report.own_metrics.filter((row) => row["entity"] === entity).map((row) => ({ title: cut(text_of(row["metric"]), 40), metrics: [text_of(row["metric"])] }));
+
 export function HostView({ page }: { page: Page }) {
   const report = page.report!;
   const gpus = new Set(report.gpus.map((g) => g.id));
@@ -50,7 +55,7 @@ export function HostView({ page }: { page: Page }) {
         />
         {tree.map((entity) => (
           <div key={entity}>
-            {tree.length > 1 && <h3 class="sub">{cut(entity, 60)}</h3>}
+            {tree.length > 1 && <h3 class="sub">{cut(entity_title(entity), 60)}</h3>}
             <Charts page={page} entity={entity} wanted={kTree} />
           </div>
         ))}
@@ -64,10 +69,10 @@ export function HostView({ page }: { page: Page }) {
             columns={[
               { title: "pid", text: true, value: (p) => number_of(p["pid"]) },
               said("name", "Name", 60),
-              said("entity", "Seen in", 40),
+              minor(words("Seen in", (p: JsonObject) => text_of(p["entity"]), (p) => cut(entity_title(text_of(p["entity"])) || "–", 40))),
               figure("cpu_ns", "CPU time", format_ns),
               figure("peak_rss_bytes", "Resident", format_bytes),
-              figure("peak_gpu_memory_bytes", "GPU memory", format_bytes),
+              minor(figure("peak_gpu_memory_bytes", "GPU memory", format_bytes)),
             ]}
           />
         )}
@@ -86,18 +91,38 @@ export function HostView({ page }: { page: Page }) {
         />
         {others.map((entity) => (
           <div key={entity}>
-            {others.length > 1 && page.counters.some((c) => c.entity === entity && kMachine.some((w) => w.metrics.includes(c.metric ?? ""))) && <h3 class="sub">{cut(entity, 60)}</h3>}
+            {others.length > 1 && page.counters.some((c) => c.entity === entity && kMachine.some((w) => w.metrics.includes(c.metric ?? ""))) && <h3 class="sub">{cut(entity_title(entity), 60)}</h3>}
             <Charts page={page} entity={entity} wanted={kMachine} />
           </div>
         ))}
       </Section>
+      {report.own_metrics.length > 0 && (
+        <Section title="Own metrics" note="of the program's own probes">
+          {[...new Set(report.own_metrics.map((row) => text_of(row["entity"])))].map((entity) => (
+            <Charts key={entity} page={page} entity={entity} wanted={own_of(report, entity)} />
+          ))}
+          <Table
+            caption="Own metrics"
+            rows={report.own_metrics}
+            initial="Metric"
+            most={20}
+            columns={[
+              said("metric", "Metric", 60),
+              said("entity", "Of", 40),
+              said("unit", "Unit", 20),
+              figure("count", "Readings", format_count),
+              ...(["min", "mean", "max", "last"] as const).map((key) => figure(key, key, format_count)),
+            ]}
+          />
+        </Section>
+      )}
       {number_of(report.cgroup["memory_limit_bytes"]) !== null || number_of(report.cgroup["cpu_limit_cores"]) !== null ? (
         <Section title="Container" note={cut(text_of(report.cgroup["path"]), 80)}>
           <Facts
             facts={facts(page, "cgroup", report.cgroup, [
               ["Memory limit", "memory_limit_bytes", format_bytes],
               ["Most memory", "memory_used_max_bytes", format_bytes],
-              ["Killed for want of memory", "memory_oom_kills", format_count],
+              ["Killed because memory ran out", "memory_oom_kills", format_count],
               ["CPU limit, cores", "cpu_limit_cores", format_count],
               ["Held back by the quota", "cpu_throttled_ns", format_ns],
             ])}

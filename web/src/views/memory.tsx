@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import type { JsonObject } from "../data/container";
 import { cut, format_bytes, format_count, format_ratio, format_unit } from "../data/format";
 import type { Page } from "../data/page";
+import { entity_title } from "../data/rates";
 import { number_of, objects, text_of } from "../data/report";
 import { counter_values } from "../timeline/draw";
 import { Chart, type Line } from "../ui/chart";
@@ -27,7 +28,7 @@ export function MemoryView({ page }: { page: Page }) {
       const into = counter.metric?.startsWith("allocator_") ? out.allocator : gpu >= 0 ? out.device : out.host;
       const what = counter.metric === "tree_memory_bytes" ? "this run" : counter.metric === "memory_used_bytes" ? "everyone" : (counter.metric ?? "").replace(/allocator_|_bytes/g, "");
       const { at, value } = counter_values(counter);
-      into.push({ name: gpu >= 0 ? `GPU ${gpu}, ${what}` : `${counter.entity ?? ""} ${what}`, at, value, colour: into.length % 8 });
+      into.push({ name: gpu >= 0 ? `GPU ${gpu}, ${what}` : `${entity_title(counter.entity ?? "")} ${what}`, at, value, colour: into.length % 8 });
     }
     return out;
   }, [page]);

@@ -36,7 +36,7 @@ export function Charts({ page, entity, wanted }: { page: Page; entity: string; w
     return wanted
       .map((w) => {
         const reasons = w.bands && counters.find((c) => c.metric === w.bands);
-        return { title: w.title, ...lines_of(counters, w), ...(reasons ? { bands: throttle_bands(reasons) } : {}) };
+        return { title: w.title, ...lines_of(counters, w), ...(reasons ? { bands: throttle_bands(reasons, page.throttle_reasons) } : {}) };
       })
       .filter((c) => c.lines.length > 0);
   }, [page, entity]);

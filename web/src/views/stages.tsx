@@ -9,7 +9,7 @@ import { bucket_edge, durations_of, histogram, percentile, series_of, type Serie
 import { Chart } from "../ui/chart";
 import { Bar, Empty, Section } from "../ui/parts";
 import { colour_of, select, stage, tab, warm_only, query, fit_selection } from "../ui/state";
-import { type Column, measured, Table, words } from "../ui/table";
+import { type Column, measured, minor, Table, words } from "../ui/table";
 
 const time = (key: keyof Stage, title: string, hint?: string): Column<Stage> => ({
   title,
@@ -22,22 +22,22 @@ function columns(stages: Stage[]): Column<Stage>[] {
   const most = Math.max(1e-9, ...stages.map((s) => s.share ?? 0));
   const out: Column<Stage>[] = [
     words("Name", (s: Stage) => s.name, (s) => <><i class="swatch" style={{ background: colour_of(s.name) }} />{cut(s.name, 80)}</>),
-    words("Kind", (s: Stage) => s.kind, (s) => <span class="tag">{cut(s.kind, 20)}</span>),
+    minor(words("Kind", (s: Stage) => s.kind, (s) => (s.kind === "none" ? "–" : <span class="tag">{cut(s.kind, 20)}</span>))),
     measured("Count", (s: Stage) => s.count, format_count),
     time("total_ns", "Total", "Time covered; a span inside another of the same row adds nothing"),
     { title: "Share", hint: "Total over the wall time; above 100 % when threads overlap", value: (s) => s.share, show: (s) => <span class="share">{format_ratio(s.share)}<Bar share={(s.share ?? 0) / most} colour={colour_of(s.name)} /></span> },
-    time("self_ns", "Self", "Less what children cover"),
-    time("min_ns", "Min"),
-    time("mean_ns", "Mean"),
-    time("p50_ns", "p50"),
-    time("p95_ns", "p95"),
-    time("p99_ns", "p99"),
-    time("max_ns", "Max"),
+    minor(time("self_ns", "Self", "Less what children cover")),
+    minor(time("min_ns", "Min")),
+    minor(time("mean_ns", "Mean")),
+    minor(time("p50_ns", "p50")),
+    minor(time("p95_ns", "p95")),
+    minor(time("p99_ns", "p99")),
+    minor(time("max_ns", "Max")),
   ];
-  if (stages.some((s) => s.device_ns != null)) out.push(time("device_ns", "Device", "Device time of the spans that have it"));
-  if (stages.some((s) => s.energy_joules != null)) out.push({ title: "Energy", hint: "Of all devices while these ran; rows that overlap share it", value: (s) => s.energy_joules, show: (s) => format_unit(s.energy_joules, "J") });
+  if (stages.some((s) => s.device_ns != null)) out.push(minor(time("device_ns", "Device", "Device time of the spans that have it")));
+  if (stages.some((s) => s.energy_joules != null)) out.push({ title: "Energy", minor: true, hint: "Of all devices while these ran; rows that overlap share it", value: (s) => s.energy_joules, show: (s) => format_unit(s.energy_joules, "J") });
   if (stages.some((s) => s.failed > 0 || s.unfinished > 0)) {
-    out.push({ title: "Failed", value: (s) => s.failed, show: (s) => (s.failed > 0 ? <span class="tag bad">{s.failed} failed</span> : s.unfinished > 0 ? `${s.unfinished} open` : "") });
+    out.push({ title: "Failed", minor: true, value: (s) => s.failed, show: (s) => (s.failed > 0 ? <span class="tag bad">{s.failed} failed</span> : s.unfinished > 0 ? `${s.unfinished} open` : "") });
   }
   return out;
 }
@@ -84,7 +84,7 @@ function StageDetail({ page, row }: { page: Page; row: Stage }) {
   const lines = useMemo(() => [{ name: row.name, at: Float64Array.from(series.at, (_, i) => i), value: series.duration, colour: 0 }], [series]);
   const show = (i: number): void => show_span(series, i);
   return (
-    <Section title={cut(row.name, 100)} note={`${format_count(row.count)} spans of kind ${cut(row.kind, 20)}`}>
+    <Section title={cut(row.name, 100)} note={`${format_count(row.count)} spans${row.kind === "none" ? "" : ` of kind ${cut(row.kind, 20)}`}`}>
       {values.length === 0 ? (
         <Empty>The spans of this row are not in the page.</Empty>
       ) : (
@@ -197,10 +197,10 @@ function StageUse({ page }: { page: Page }) {
           words("Name", (r: JsonObject) => text_of(r["name"]), (r) => <><i class="swatch" style={{ background: colour_of(text_of(r["name"])) }} />{cut(text_of(r["name"]), 80)}</>),
           use("cpu_cores", "CPU cores", "", "mean"),
           use("rss_bytes", "Resident, most", "bytes", "max"),
-          use("gpu_busy_ratio", "GPU busy", "ratio", "mean"),
-          use("gpu_memory_bytes", "GPU memory, most", "bytes", "max"),
-          use("gpu_power_watts", "GPU power", "W", "mean"),
-          measured("Energy", (r: JsonObject) => number_of(r["energy_joules"]), (v) => format_unit(v, "J")),
+          minor(use("gpu_busy_ratio", "GPU busy", "ratio", "mean")),
+          minor(use("gpu_memory_bytes", "GPU memory, most", "bytes", "max")),
+          minor(use("gpu_power_watts", "GPU power", "W", "mean")),
+          minor(measured("Energy", (r: JsonObject) => number_of(r["energy_joules"]), (v) => format_unit(v, "J"))),
         ]}
       />
     </Section>
@@ -213,7 +213,7 @@ export function StagesView({ page }: { page: Page }) {
   const heads = useMemo(() => columns(stages), [stages, colour_of("")]);
   return (
     <>
-      <Section title="Stages" note="a row opens its distribution; percentiles are exact">
+      <Section title="Stages" note="click a row to see its distribution; percentiles are exact">
         {stages.length === 0 ? (
           <Empty>No span was recorded.</Empty>
         ) : (

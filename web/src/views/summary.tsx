@@ -1,5 +1,6 @@
 // What happened, in words; then the figures that most people come for.
-import { cut, format_bytes, format_count, format_ns, format_ratio, format_unit } from "../data/format";
+import { cut, first_step_words, format_bytes, format_count, format_ns, format_ratio, format_unit } from "../data/format";
+import { language_of } from "../data/language";
 import { owned_ns } from "../data/owned";
 import type { Page } from "../data/page";
 import { number_of, objects, text_of, type Report } from "../data/report";
@@ -11,16 +12,17 @@ export function gpu_busy(report: Report): number | null {
   return known.length === 0 ? null : known.reduce((a, b) => a + b, 0) / known.length;
 }
 
-// One sentence: the stage with the most time, the GPU, what the advisor found, how it ended.
-export function verdict(report: Report): string {
-  const parts: string[] = [];
-  const top = [...report.stages].filter((s) => s.kind === "stage" || s.kind === "load").sort((a, b) => (b.share ?? 0) - (a.share ?? 0))[0];
-  if (top?.share != null) parts.push(`${cut(top.name, 60)} takes ${format_ratio(top.share)} of the wall time`);
-  const busy = gpu_busy(report);
-  if (busy !== null) parts.push(`the GPU${report.gpus.length > 1 ? "s are" : " is"} busy ${format_ratio(busy)}`);
-  const n = report.findings.length;
-  parts.push(n === 0 ? "no finding" : n === 1 ? "1 finding" : `${n} findings`);
-  return `${parts.join("; ")}.`;
+// The line that marks a stage, in the language of the program.
+function HowToMark({ report }: { report: Report }) {
+  const language = language_of(report);
+  return (
+    <Empty>
+      No stages are marked, so this cannot say where the time goes. {language === null ? "Mark them with one line each" : "One line marks a stage"}:
+      {language !== "C++" && <> <code>with gs.stage("denoise"):</code> after <code>import genscope as gs</code>{language === null && " in Python"}</>}
+      {language === null && ","}
+      {language !== "Python" && <> <code>GENSCOPE_STAGE("denoise");</code> at the begin of a block, after <code>#include &lt;genscope/record.h&gt;</code>{language === null && " in C++"}</>}.
+    </Empty>
+  );
 }
 
 function tiles(page: Page, report: Report) {
@@ -33,7 +35,7 @@ function tiles(page: Page, report: Report) {
   add("Wall time", format_ns(report.run.wall_ns), processes > 1 ? `${processes} processes at once` : undefined);
   add("Step, median", format_ns(number_of(steps["steady_p50_ns"]) ?? number_of(steps["rest_p50_ns"]) ?? number_of(steps["p50_ns"])), `p95 ${format_ns(number_of(steps["steady_p95_ns"]) ?? number_of(steps["p95_ns"]))}`, `${format_count(number_of(steps["count"]))} steps`);
   const ratio = number_of(steps["first_ratio"]);
-  if (ratio !== null && ratio > 0) add("First step", `${ratio.toFixed(1)} ×`, `${format_ns(number_of(steps["first_ns"]))}`, "Against the median of the others");
+  add("First step", format_ns(number_of(steps["first_ns"])), ratio !== null && ratio > 0 ? first_step_words(ratio) : undefined, "Compilation, warm-up and filling of caches fall into the first step");
   add("Frames", format_unit(number_of(diffusion["frames_per_second"]), "/s"), number_of(diffusion["frames"]) === null ? undefined : `${format_count(number_of(diffusion["frames"]))} in all`);
   add("Blocks", format_unit(number_of(diffusion["blocks_per_second"]), "/s"));
   if (number_of(requests["count"])) add("Requests", format_count(number_of(requests["count"])), `p95 ${format_ns(number_of(requests["p95_ns"]))}`);
@@ -80,17 +82,17 @@ export function SummaryView({ page }: { page: Page }) {
   const wall = report.run.wall_ns ?? page.end_ns;
   const total = stages.reduce((sum, s) => sum + s.ns, 0);
   const scale = Math.max(total, wall);
-  const shares = stages.slice(0, 8).map((s) => ({ name: s.name, share: s.ns / scale, colour: colour_of(s.name), text: format_ratio(s.ns / wall) }));
+  const shares = stages.slice(0, 8).map((s) => ({ name: s.name, share: s.ns / scale, colour: colour_of(s.name), text: format_ratio(s.ns / scale) }));
   const rest = stages.slice(8).reduce((sum, s) => sum + s.ns, 0);
-  if (rest > 0) shares.push({ name: `${stages.length - 8} more`, share: rest / scale, colour: palette.value[8]!, text: format_ratio(rest / wall) });
+  if (rest > 0) shares.push({ name: `${stages.length - 8} more`, share: rest / scale, colour: palette.value[8]!, text: format_ratio(rest / scale) });
   if (total < wall * 0.995 && stages.length > 0) shares.push({ name: "outside stages", share: (wall - total) / scale, colour: palette.value[9]!, text: format_ratio((wall - total) / wall) });
   return (
     <div class="summary">
-      <p class="verdict">{verdict(report)}</p>
+      {report.headline && <p class="verdict">{cut(report.headline, 600)}</p>}
       <dl class="tiles">{tiles(page, report).map((tile) => <Tile key={tile.label} {...tile} />)}</dl>
-      <Section title="Where the time goes" note="time of each stage without other stages inside it, of the wall time">
+      <Section title="Where the time goes" note={`time of each stage without the stages inside it, ${scale > wall * 1.005 ? "as a share of what all of them took: some ran at the same time" : "as a share of the wall time"}`}>
         {shares.length === 0 ? (
-          <Empty>No stages were marked. Mark them with genscope::stage() to see where the time goes.</Empty>
+          <HowToMark report={report} />
         ) : (
           <Stack
             shares={shares}

@@ -1,6 +1,7 @@
 // Where and how it ran, how it was recorded, and whose work the page contains.
 import { cut, format_bytes, format_count, format_ns, format_unit } from "../data/format";
 import type { Page } from "../data/page";
+import { entity_title } from "../data/rates";
 import { number_of, text_of, type TelemetryEvent, type Thread } from "../data/report";
 import { Empty, Facts, Section } from "../ui/parts";
 import { set_view, tab } from "../ui/state";
@@ -78,7 +79,7 @@ export function SystemView({ page }: { page: Page }) {
             columns={[
               { title: "At", value: (e) => e.at_ns, show: (e) => <button class="ghost link" onClick={() => { tab.value = "timeline"; set_view(e.at_ns - page.end_ns / 40, e.at_ns + page.end_ns / 40); }}>{format_ns(e.at_ns)}</button> },
               said("name", "What", 60),
-              said("entity", "Where", 60),
+              words("Where", (e: TelemetryEvent) => e.entity, (e) => cut(entity_title(e.entity), 60)),
               words("Detail", (e: TelemetryEvent) => e.detail, (e) => <Text text={text_of(e.detail)} length={160} />),
             ]}
           />

@@ -42,7 +42,8 @@ async function violations(page: Page): Promise<string[]> {
 }
 const overflow = (page: Page): Promise<number> => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 // A picture of the canvas, to see whether it was drawn anew.
-const pixels = (page: Page): Promise<string> => page.locator("canvas.plot").first().evaluate((c: HTMLCanvasElement) => c.toDataURL());
+// Of the first chart over time: the one before it is over steps.
+const pixels = (page: Page): Promise<string> => page.locator("canvas.plot").nth(1).evaluate((c: HTMLCanvasElement) => c.toDataURL());
 
 test("FollowsARunToItsEndAndShowsTheReport", async ({ page }) => {
   const wrong = errors(page);
@@ -52,9 +53,15 @@ test("FollowsARunToItsEndAndShowsTheReport", async ({ page }) => {
   for (let n = 1; n <= 6; ++n) server.say("tick", scene_tick(kSmall, n, n > 4 ? { alerts: [{ severity: "critical", text: "GPU-0: slowed down because it is too <hot>" }] } : {}));
   await expect(page.locator(".progress")).toContainText("denoise");
   await expect(page.locator(".progress")).toContainText("5 of 50 steps, 1.2");
-  await expect(page.locator(".eta")).toContainText("54\u202fs to go");
+  await expect(page.locator(".eta")).toHaveText("54\u202fs to go (51.7\u202fs to 58.5\u202fs)");
   await expect(page.locator(".alerts")).toContainText("critical GPU-0: slowed down because it is too <hot>");
-  await expect(page.getByRole("region", { name: "Last steps" }).locator("tbody tr")).toHaveCount(6);
+  // Steps are a chart; the table is behind it.
+  const chart = page.locator(".chart", { hasText: "Duration of each step" });
+  await expect(chart.locator("canvas")).toBeVisible();
+  await expect(chart).toContainText("slowest 1.19\u202fs of 6");
+  await chart.getByRole("button", { name: "table" }).click();
+  await expect(page.getByRole("region", { name: "Steps" }).locator("tbody tr")).toHaveCount(6);
+  await expect(page.getByRole("region", { name: "Steps" }).locator("tbody th").first()).toHaveText("6");
   await expect(page.locator(".rank-grid")).toHaveCount(0);
   // The other sections show what the server had recorded when the page was opened.
   await page.locator("#tab-stages").click();

@@ -79,7 +79,7 @@ test("TheTableOfTheTimelineHoldsTheSpansInView", async ({ page }) => {
 test("HeldDownClocksAreBandsWithTheirReasons", async ({ page }) => {
   await open(page, demo, "#tab=gpu");
   const chart = page.locator(".chart", { hasText: "Clocks" }).first();
-  await expect(chart).toContainText("Held down: power cap 2.40 s; power cap, thermal, by software 500 ms");
+  await expect(chart).toContainText("Held down: power cap 2.40 s; thermal, power cap 500 ms");
   await expect(chart.locator("canvas")).toHaveAttribute("aria-label", /power cap/);
   for (const [title, limit] of [["Power", "Power limit"], ["Temperature", "Temperature limit"]] as const) {
     await expect(page.locator(".chart", { hasText: title }).first().locator(".legend")).toContainText(limit);

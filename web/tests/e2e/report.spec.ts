@@ -34,7 +34,7 @@ test("EverySectionShowsItselfAndAsksNoServer", async ({ page }) => {
 
 test("SummarySaysWhatHappened", async ({ page }) => {
   await open(page, demo);
-  await expect(page.locator(".verdict")).toHaveText(/denoise takes 66.% of the wall time; the GPUs are busy 65.%; 4 findings\./);
+  await expect(page.locator(".verdict")).toHaveText("Denoise took 66% of 19.1 s: 48 steps of 175 ms. 4 findings.");
   await expect(page.locator(".tile")).toHaveCount(10);
   await expect(page.locator(".quality")).toContainText("Nothing was dropped");
 });
@@ -197,6 +197,29 @@ test("StagesOpenTheirDistribution", async ({ page }) => {
   await expect(page.locator("th[aria-sort=descending]").first()).toContainText("p95");
   await page.getByRole("button", { name: "p95" }).click();
   await expect(page.locator("th[aria-sort=ascending]").first()).toContainText("p95");
+});
+
+test("TablesOfStagesAreWholeOnAPhone", async ({ page }) => {
+  await page.setViewportSize({ width: 400, height: 800 });
+  await open(page, demo, "#tab=stages");
+  const tables = page.locator(".table-box");
+  const beyond = (): Promise<number[]> => tables.evaluateAll((all) => all.map((box) => box.scrollWidth - box.clientWidth));
+  for (const over of await beyond()) expect(over).toBeLessThanOrEqual(0);
+  await expect(tables.first().getByRole("columnheader").filter({ visible: true })).toHaveText(["Name", "Count", "Total▾", "Share"]);
+  await page.getByRole("button", { name: "All 15 columns" }).click();
+  await expect(tables.first().getByRole("columnheader").filter({ visible: true })).toHaveCount(15);
+  await page.setViewportSize({ width: 1440, height: 800 });
+  await expect(page.getByRole("button", { name: /columns/ })).toHaveCount(0);
+});
+
+test("AProgramWithoutStagesSeesTheLineThatMarksOne", async ({ page }) => {
+  const bare = (command: string[]) => ({ ...demo_page(), tracks: [], report: { ...demo_page().report!, stages: [], processes: [], run: { command, wall_ns: 1e9 } } });
+  await open(page, write_page("bare-python", bare(["python3", "generate.py"])));
+  await expect(page.locator(".empty").first()).toContainText('with gs.stage("denoise"):');
+  await expect(page.locator(".empty").first()).not.toContainText("GENSCOPE_STAGE");
+  await open(page, write_page("bare-cpp", bare(["./generate"])));
+  await expect(page.locator(".empty").first()).toContainText('GENSCOPE_STAGE("denoise");');
+  await expect(page.locator(".empty").first()).not.toContainText("gs.stage");
 });
 
 test("DownloadsAreMadeHere", async ({ page }) => {

@@ -7,7 +7,8 @@ import { entry_of, kMetrics, LiveServer, scene_tick } from "../live_server";
 
 const out = process.env["SHOTS"] ?? "/tmp/shots";
 
-for (const [name, width, height, scheme] of [["wide", 1440, 900, "light"], ["dark", 1440, 900, "dark"], ["phone", 360, 740, "light"], ["phone-dark", 360, 740, "dark"]] as const) {
+const kSizes = [[400, 800], [1440, 900], [3840, 2160]].flatMap(([width, height]) => (["light", "dark"] as const).map((scheme) => [`${width}-${scheme}`, width!, height!, scheme] as const));
+for (const [name, width, height, scheme] of kSizes) {
   test(name, async ({ browser }) => {
     mkdirSync(out, { recursive: true });
     const server = new LiveServer();

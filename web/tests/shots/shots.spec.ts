@@ -14,7 +14,8 @@ test.beforeAll(() => {
   writeFileSync(`${out}/compare.html`, fill_bundle(encode_page(demo_compare())));
 });
 
-for (const [name, width, height, scheme] of [["wide", 1440, 900, "light"], ["dark", 1440, 900, "dark"], ["large", 2560, 1440, "light"], ["phone", 360, 740, "light"]] as const) {
+const kSizes = [[400, 800], [1440, 900], [3840, 2160]].flatMap(([width, height]) => (["light", "dark"] as const).map((scheme) => [`${width}-${scheme}`, width!, height!, scheme] as const));
+for (const [name, width, height, scheme] of kSizes) {
   test(name, async ({ browser }) => {
     const page = await browser.newPage({ viewport: { width, height }, colorScheme: scheme });
     page.on("console", (message) => console.log(name, message.text()));

@@ -117,10 +117,13 @@ describe("InView", () => {
 describe("Throttle", () => {
   it("JoinsReadingsAndNamesOnlyWhatIsAgainstItsWill", () => {
     const at = Float64Array.of(0, 10, 20, 30, 40, 50);
-    const bands = throttle_bands({ at, value: Float64Array.of(1, 4, 4, 0x24, 0, 4) });
+    const bands = throttle_bands({ at, value: Float64Array.of(1, 4, 4, 0x24, 0, 4) }, [
+      { name: "thermal", bits: 0x60 },
+      { name: "power cap", bits: 4 },
+    ]);
     expect(bands).toEqual([
       { begin: 10, end: 30, name: "power cap" },
-      { begin: 30, end: 40, name: "power cap, thermal, by software" },
+      { begin: 30, end: 40, name: "thermal, power cap" },
     ]);
     expect(band_totals(bands)[0]).toEqual(["power cap", 20]);
   });

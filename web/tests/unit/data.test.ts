@@ -1,14 +1,17 @@
 import { describe, expect, it } from "vitest";
 
+import type { JsonObject } from "../../src/data/container";
 import { busy_between, counter_strip, overview_density } from "../../src/data/density";
 import { chrome_trace, csv_cell, samples_csv, spans_csv, stages_csv } from "../../src/data/export";
 import { fold, place_boxes, sandwich } from "../../src/data/flame";
-import { cut, format_bytes, format_ns, format_ratio, format_tick, parse_time, tick_step, visible } from "../../src/data/format";
+import { cut, first_step_words, format_bytes, format_ns, format_ratio, format_tick, parse_time, tick_step, visible } from "../../src/data/format";
+import { language_of } from "../../src/data/language";
 import { finding_target } from "../../src/data/links";
 import { owned_ns } from "../../src/data/owned";
 import { read_page, type Page } from "../../src/data/page";
 import { rank_table } from "../../src/data/ranks";
-import { shown_values } from "../../src/data/rates";
+import { entity_title, shown_values } from "../../src/data/rates";
+import { as_report } from "../../src/data/report";
 import { find_spans, first_visible, gallop, matching_names, neighbour, span_at, upper_bound, view_span } from "../../src/data/search";
 import { bucket_edge, durations_of, histogram, percentile, range_statistics, series_of } from "../../src/data/stats";
 import { build_index, covered, longest_span } from "../../src/timeline/row_index";
@@ -273,5 +276,26 @@ describe("Rates", () => {
     const two = shown_values({ id: 0, name: "", entity: "tree", metric: "cpu_ns", unit: "ns", pid: 1, at: Float64Array.of(5, 5), value: Float64Array.of(1, 1) });
     expect([...two.value]).toEqual([NaN]);
     expect(shown.value[1]).toBeCloseTo(0.5);
+  });
+});
+
+describe("Words", () => {
+  it("TheFirstStepIsSetAgainstTheOthers", () => {
+    expect([4.68, 1.97, 1.31, 1.02, 0.97, 0.9, 24.4].map(first_step_words)).toEqual([
+      "4.7 times as long as the others", "2.0 times as long as the others", "31\u202f% longer than the others", "as long as the others",
+      "as long as the others", "10\u202f% shorter than the others", "24 times as long as the others",
+    ]);
+  });
+  it("TheLanguageIsThatOfTheProgram", () => {
+    const run = (more: object) => as_report({ recorder: { spans: 3 }, ...more } as JsonObject);
+    expect(language_of(run({ run: { command: ["/usr/bin/python3.11", "generate.py"] } }))).toBe("Python");
+    expect(language_of(run({ run: { command: ["env", "A=1", "torchrun", "x.py"] } }))).toBe("Python");
+    expect(language_of(run({ run: { command: ["./generate.sh"] }, instrument: [{ target: "torch", hooked: true }] }))).toBe("Python");
+    expect(language_of(run({ run: { command: ["./build/pipeline", "--steps", "8"] } }))).toBe("C++");
+    expect(language_of(run({ run: { command: ["./generate.sh"] }, recorder: { spans: 0 } }))).toBeNull();
+    expect(language_of(run({}))).toBeNull();
+  });
+  it("EntitiesOfProbesHaveNames", () => {
+    expect(["tree", "machine", "package-1", "cgroup:/user.slice", "GPU-1"].map(entity_title)).toEqual(["this run", "the machine", "CPU 1", "control group", "GPU-1"]);
   });
 });

@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/data/container";
 import type { Counter } from "../../src/data/page";
 import { add_tick, append, group_series, lines_of, seed, type Series, type Store } from "../../src/live/series";
-import { note_changes, rank_cells, read_tick, stage_rows, type Seen } from "../../src/live/tick";
-import { exit_text } from "../../src/live/exit";
+import { exit_text, state_text } from "../../src/live/exit";
+import { add_steps, kMostSteps, note_changes, rank_cells, read_tick, stage_rows, type Seen, type StepHistory } from "../../src/live/tick";
 
 const s = 1e9;
 const value = (name: string, v: number | null, entity: string | null = null, metric: string | null = null): JsonObject => ({ name, entity, metric, unit: null, value: v });
@@ -91,7 +91,7 @@ describe("Series", () => {
   });
 });
 
-const process = (pid: number, more: JsonObject = {}): JsonObject => ({ pid, rank: pid, alive: true, stage: "denoise", steps_done: 5, steps_total: 20, step_seconds: 1, eta_seconds: 15, last_stage: "encode", lost_spans: 0, ...more });
+const process = (pid: number, more: JsonObject = {}): JsonObject => ({ pid, rank: pid, alive: true, stage: "denoise", steps_done: 5, steps_total: 20, step_seconds: 1, eta_seconds: 15, last_stage: "encode", dropped_spans: 0, ...more });
 const tick_of = (at: number, ...processes: JsonObject[]) => read_tick({ at_ns: at * s, processes, values: [], steps: [], alerts: [] });
 
 describe("Lines", () => {
@@ -114,7 +114,7 @@ describe("Lines", () => {
 
 describe("Tick", () => {
   it("WhatIsMissingOrStrangeIsNull", () => {
-    expect(read_tick({})).toEqual({ at_ns: 0, processes: [], values: [], steps: [], alerts: [] });
+    expect(read_tick({})).toEqual({ at_ns: 0, processes: [], values: [], steps: [], steps_pid: null, steps_ended: null, alerts: [] });
     const tick = read_tick({ at_ns: "x", processes: [{ pid: 3, rank: null, stage: 5, eta_seconds: null }, 7], steps: [1, null, "2", 3], alerts: [{ text: "hot" }] });
     expect(tick.processes[0]).toMatchObject({ pid: 3, rank: null, stage: null, eta_seconds: null, alive: false });
     expect(tick.steps).toEqual([1, 3]);
@@ -141,7 +141,51 @@ describe("Tick", () => {
   it("RanksStandInTheirOrder", () => {
     expect(rank_cells(tick_of(1, process(2), process(0), process(1)), new Map()).map((c) => c.rank)).toEqual([0, 1, 2]);
   });
+  it("AStateOfTheListAsTheCommandHasIt", () => {
+    expect(["ok", "failed (exit 3)", "killed (SIGKILL)", "interrupted", "cut off", ""].map((s) => state_text(s, null))).toEqual([
+      ["ended", "✓ ok"], ["failed", "✖ failed (exit 3)"], ["failed", "✖ killed (SIGKILL)"], ["failed", "✖ interrupted"], ["unknown", "? cut off"], ["unknown", "? unknown"],
+    ]);
+  });
   it("AnExitCodeInWords", () => {
     expect([null, 0, 1, 137, 255].map((code) => exit_text(code)[1])).toEqual(["? unknown", "✓ ended 0", "✖ failed 1", "✖ killed, signal 9", "✖ failed 255"]);
+  });
+});
+
+describe("Steps", () => {
+  const tick = (pid: number, ended: number | null, seconds: number[]) => read_tick({ steps: seconds, steps_pid: pid, steps_ended: ended });
+  const empty = (): StepHistory => ({ pid: null, number: [], seconds: [] });
+  it("AreNumberedAndKept", () => {
+    const history = empty();
+    add_steps(history, tick(1, 2, [0.1, 0.2]));
+    add_steps(history, tick(1, 4, [0.1, 0.2, 0.3, 0.4]));
+    add_steps(history, tick(1, 4, [0.2, 0.3, 0.4]));
+    expect(history).toEqual({ pid: 1, number: [1, 2, 3, 4], seconds: [0.1, 0.2, 0.3, 0.4] });
+    // Between two ticks more ended than one brings: those are missing, and the numbers say so.
+    add_steps(history, tick(1, 9, [0.8, 0.9]));
+    expect(history.number).toEqual([1, 2, 3, 4, 8, 9]);
+  });
+  it("OfAnotherProcessBeginAnew", () => {
+    const history = empty();
+    add_steps(history, tick(1, 2, [0.1, 0.2]));
+    add_steps(history, tick(2, 1, [0.5]));
+    expect(history).toEqual({ pid: 2, number: [1], seconds: [0.5] });
+  });
+  it("WithoutNumbersAreThoseOfTheTick", () => {
+    const history = empty();
+    add_steps(history, tick(1, null, [0.1, 0.2]));
+    add_steps(history, tick(1, null, [0.2, 0.3]));
+    expect(history.seconds).toEqual([0.2, 0.3]);
+  });
+  it("AreBounded", () => {
+    const history = empty();
+    for (let n = 1; n <= kMostSteps + 50; ++n) add_steps(history, tick(1, n, [n]));
+    expect(history.number.length).toBe(kMostSteps);
+    expect(history.number[kMostSteps - 1]).toBe(kMostSteps + 50);
+  });
+  it("TheSpreadIsThatOfTheLastToBeReady", () => {
+    const process = (eta: number | null, low: number | null, high: number | null): JsonObject => ({ alive: true, stage: "denoise", steps_done: 1, eta_seconds: eta, eta_low_seconds: low, eta_high_seconds: high });
+    const row = (...processes: JsonObject[]) => stage_rows(read_tick({ processes }).processes)[0]!;
+    expect(row(process(10, 9, 12), process(14, 8, 15), process(null, null, null))).toMatchObject({ eta_seconds: 14, eta_low_seconds: 9, eta_high_seconds: 15 });
+    expect(row(process(10, 9, 12), process(14, null, null))).toMatchObject({ eta_seconds: 14, eta_low_seconds: null, eta_high_seconds: null });
   });
 });

@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
 
-import { channels, ink_on, kDark, kHues, kLight, luminance } from "../../src/ui/palette";
+import { neighbours_of } from "../../src/data/neighbours";
+import { read_page } from "../../src/data/page";
+import { channels, ink_on, kDark, kHues, kLight, luminance, name_colours } from "../../src/ui/palette";
+import { demo_compare, demo_page } from "../demo";
+import { encode_page, type PageIn, type SpanIn } from "../make_page";
 
 type Triple = [number, number, number];
 const linear = (c: number): number => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);
@@ -38,5 +42,81 @@ describe("Palette", () => {
   });
   it("CarriesReadableText", () => {
     for (const colour of [...kLight, ...kDark]) expect(contrast(colour, ink_on(colour)), colour).toBeGreaterThan(4.5);
+  });
+});
+
+// As tinydiff records: layers inside steps inside a stage, each layer with its kernels.
+function layers(): PageIn {
+  const names = ["tinydiff", "load_model", "text_encoding", "denoising", "vae_decode", "step", "forward", "block", "attention", "mlp", "conv", "matmul_tiles", "attention_tiles", "norm", "unpack"];
+  const id = (name: string): number => names.indexOf(name);
+  const spans: SpanIn[] = [];
+  const add = (name: string, begin: number, duration: number, lane: number): unknown => spans.push({ name: id(name), begin, duration, lane });
+  add("tinydiff", 0, 100_000, 0);
+  add("load_model", 10, 500, 1);
+  add("unpack", 20, 100, 2);
+  add("text_encoding", 600, 900, 1);
+  add("attention", 610, 100, 2);
+  add("mlp", 720, 100, 2);
+  add("denoising", 2000, 80_000, 1);
+  for (let step = 0; step < 12; ++step) {
+    const at = 2000 + step * 6000;
+    add("step", at, 5900, 2);
+    add("forward", at + 10, 5000, 3);
+    for (let block = 0; block < 3; ++block) {
+      const from = at + 20 + block * 1600;
+      add("block", from, 1500, 4);
+      ["norm", "attention", "norm", "mlp", "conv"].forEach((name, k) => {
+        add(name, from + k * 290, 280, 5);
+        add(name === "attention" ? "attention_tiles" : "matmul_tiles", from + k * 290 + 5, 200, 6);
+      });
+    }
+  }
+  add("vae_decode", 90_000, 9000, 1);
+  add("conv", 90_010, 4000, 2);
+  add("matmul_tiles", 90_020, 3000, 3);
+  const kinds = names.map((name) => (name === "tinydiff" ? "session" : name === "step" ? "step" : name === "load_model" ? "load" : ["text_encoding", "denoising", "vae_decode"].includes(name) ? "stage" : "none"));
+  return { names, kinds, tracks: [{ spans: spans.sort((a, b) => a.begin - b.begin || a.lane! - b.lane!) }], report: {} };
+}
+
+describe("Colours of names", () => {
+  it.each([["tinydiff", layers()], ["a demo", demo_page()], ["a comparison", demo_compare()]])("DifferAmongNeighboursInBothThemes: %s", (_, made) => {
+    const page = read_page(encode_page(made));
+    const colours = name_colours(page);
+    const { near } = neighbours_of(page);
+    let pairs = 0;
+    near.forEach((others, a) => {
+      for (const b of others.keys()) {
+        if (page.kinds[a] === "session" || page.kinds[b] === "session") continue; // grey, around all
+        for (const palette of [kLight, kDark]) {
+          for (const sight of Object.values(kSight)) {
+            expect(apart(palette[colours[a]!]!, palette[colours[b]!]!, sight), `${page.names[a]} beside ${page.names[b]}`).toBeGreaterThan(sight === kSight["normal"] ? 20 : 12);
+          }
+        }
+        ++pairs;
+      }
+    });
+    expect(pairs).toBeGreaterThan(20);
+  });
+
+  it("StepAndItsKernelsAreFourColours", () => {
+    const page = read_page(encode_page(layers()));
+    const colours = name_colours(page);
+    const of = ["step", "matmul_tiles", "attention_tiles", "conv"].map((name) => colours[page.names.indexOf(name)]);
+    expect(new Set(of).size).toBe(4);
+  });
+
+  it("AreTheSameEachTimeAndNeutralForSessionsAlone", () => {
+    const page = read_page(encode_page(layers()));
+    const colours = name_colours(page);
+    expect(name_colours(page)).toEqual(colours);
+    expect([...colours].map((c) => c === kHues)).toEqual(page.kinds.map((kind) => kind === "session"));
+  });
+
+  it("ALargePageIsLookedAtInSamples", () => {
+    const spans = Array.from({ length: 300_000 }, (_, i) => ({ name: i % 2, begin: i * 10, duration: 9 }));
+    const page = read_page(encode_page({ names: ["a", "b"], kinds: ["none", "none"], tracks: [{ spans }], report: {} }));
+    const { near } = neighbours_of(page);
+    expect(near[0]!.get(1)).toBeGreaterThan(50_000);
+    expect(near[0]!.get(1)).toBeLessThan(100_001);
   });
 });

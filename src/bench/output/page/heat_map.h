@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include <genscope/bench_report.h>
+#include "bench/output/output.h"
 
 namespace genscope::bench::page {
 

@@ -7,8 +7,7 @@
 #include <cmath>
 #include <set>
 
-#include <genscope/bench_report.h>
-
+#include "bench/output/output.h"
 #include "bench/output/page/heat_map.h"
 #include "bench/output/page/history_chart.h"
 #include "bench/output/page/style.h"
@@ -144,9 +143,7 @@ std::string verdicts_of(const BenchResult& r) {
   if (folded.empty()) return out;
   const std::string rest = verdict_table(folded, look);
   if (urgent.empty() && folded.size() <= 12) return rest;
-  return out +
-         fmt::format("<details><summary>{} without a change that was found</summary>{}</details>",
-                     report::counted(folded.size(), "comparison", "comparisons"), rest);
+  return out + fmt::format("<details><summary>{}</summary>{}</details>", folded_words(r), rest);
 }
 
 std::string stage_bars(const Comparison& c, const CellLabels& label) {
@@ -329,6 +326,8 @@ void result_html(const BenchResult& r, const ResultPageOptions& options, const S
   sink(section("How it was measured", method_of(r)));
   sink("</body></html>\n");
 }
+
+void result_html(const BenchResult& result, const Sink& sink) { result_html(result, {}, sink); }
 
 void history_html(const std::vector<HistorySeries>& all, const HistoryPageOptions& options,
                   const Sink& sink) {

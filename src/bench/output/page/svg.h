@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <genscope/bench_report.h>
+#include "bench/output/output.h"
 
 namespace genscope::bench::page {
 

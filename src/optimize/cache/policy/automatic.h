@@ -24,17 +24,17 @@ class Automatic final : public Policy {
  public:
   explicit Automatic(std::uint64_t capacity);
 
+  void expect(std::uint64_t hash) const noexcept override { policy_->expect(hash); }
   void set_capacity(std::uint64_t weight) override;
   void insert(Node node, const Item& item, std::vector<Node>& evicted) override;
-  void touch(Node node) override { policy_->touch(node); }
-  void touch_all(const Node* nodes, std::size_t count) override {
-    policy_->touch_all(nodes, count);
+  std::size_t touch(const Touch* touches, std::size_t count) override {
+    return policy_->touch(touches, count);
   }
   void remove(Node node) override { policy_->remove(node); }
   void shrink(std::vector<Node>& evicted) override { policy_->shrink(evicted); }
   void order(std::vector<Node>& nodes) const override { policy_->order(nodes); }
   Item item(Node node) const noexcept override { return policy_->item(node); }
-  std::array<Next, 2> next() const noexcept override { return policy_->next(); }
+  Soon soon() const noexcept override { return policy_->soon(); }
   const char* name() const noexcept override { return policy_->name(); }
 
  private:

@@ -45,18 +45,18 @@ void Duel::reset(std::uint64_t capacity, std::uint64_t entries) {
     model.hits = 0;
   }
   asked_ = 0;
-  epoch_ = std::max<std::uint64_t>(500, 4 * entries);
+  epoch_ = std::max<std::int64_t>(500, 4 * static_cast<std::int64_t>(entries));
   left_ = epoch_;
 }
 
-void Duel::access(const Item& item, const Sketch& sketch) {
+void Duel::access(const Item& item, std::uint32_t times, const Sketch& sketch) {
   const auto count = [&](std::uint64_t hash) { return sketch.estimate(hash); };
-  asked_ += 1;
+  asked_ += times;
   for (Model& model : models_) {
     Node node = model.index.find(item.hash);
     if (node != kNoNode) {
       model.cache.touch(node);
-      model.hits += 1;
+      model.hits += times;
       continue;
     }
     if (model.free.empty()) {
@@ -65,6 +65,7 @@ void Duel::access(const Item& item, const Sketch& sketch) {
       node = model.free.back();
       model.free.pop_back();
     }
+    model.hits += times - 1;
     model.index.insert(item.hash, node);
     model.cache.insert(node, item, count, [&](Node gone) {
       model.index.erase(model.cache.hash(gone));
@@ -73,8 +74,7 @@ void Duel::access(const Item& item, const Sketch& sketch) {
   }
 }
 
-bool Duel::decide(double& share) {
-  if (--left_ > 0) return false;
+bool Duel::decide() {
   left_ = epoch_;
   std::size_t best = chosen_;
   for (std::size_t at = 0; at < models_.size(); ++at) {
@@ -87,7 +87,6 @@ bool Duel::decide(double& share) {
   asked_ *= 0.7;
   if (!change) return false;
   chosen_ = best;
-  share = kWindows[best];
   return true;
 }
 

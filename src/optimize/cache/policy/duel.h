@@ -24,10 +24,12 @@ class Duel {
   void reset(std::uint64_t capacity, std::uint64_t entries);
 
   bool samples(std::uint64_t hash) const noexcept { return (hash >> 40) < bound_; }
-  // A request for a key that samples() wants, hit or not.
-  void access(const Item& item, const Sketch& sketch);
-  // Called once a request. The window to use from now on, if a decision is due and it changes.
-  bool decide(double& share);
+  // Requests for a key that samples() wants, hit or not.
+  void access(const Item& item, std::uint32_t times, const Sketch& sketch);
+  // Whether a decision is due, so many requests after the last call.
+  bool due(std::uint32_t times) noexcept { return (left_ -= times) <= 0; }
+  // Whether window() changes by it.
+  bool decide();
   double window() const noexcept { return kWindows[chosen_]; }
 
  private:
@@ -41,7 +43,7 @@ class Duel {
 
   std::array<Model, kWindows.size()> models_;
   std::uint64_t bound_ = 0;  // of the hash's upper 24 bits
-  std::uint64_t epoch_ = 0, left_ = 0;
+  std::int64_t epoch_ = 0, left_ = 0;
   double asked_ = 0;  // sampled requests, fading like the hits
   std::size_t chosen_ = 0;
 };

@@ -71,8 +71,13 @@ void Floors::settle(std::vector<Node>& evicted) {
   }
 }
 
-void Floors::touch(Node node) {
-  if (holds(node)) parts_[places_[node].in].policy->touch(node);
+std::size_t Floors::touch(const Touch* touches, std::size_t count) {
+  std::size_t moved = 0;
+  for (std::size_t at = 0; at < count; ++at) {
+    const Node node = touches[at].node;
+    if (holds(node)) moved += parts_[places_[node].in].policy->touch(&touches[at], 1);
+  }
+  return moved;
 }
 
 void Floors::remove(Node node) {

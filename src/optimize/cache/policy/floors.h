@@ -25,12 +25,12 @@ class Floors final : public Policy {
 
   void set_capacity(std::uint64_t weight) override;
   void insert(Node node, const Item& item, std::vector<Node>& evicted) override;
-  void touch(Node node) override;
+  std::size_t touch(const Touch* touches, std::size_t count) override;
   void remove(Node node) override;
   void shrink(std::vector<Node>& evicted) override;
   void order(std::vector<Node>& nodes) const override;
   Item item(Node node) const noexcept override { return places_[node].item; }
-  std::array<Next, 2> next() const noexcept override { return parts_[0].policy->next(); }
+  Soon soon() const noexcept override { return parts_[0].policy->soon(); }
   const char* name() const noexcept override { return parts_[0].policy->name(); }
 
  private:

@@ -21,13 +21,18 @@ void Gdsf::insert(Node node, const Item& item, std::vector<Node>& evicted) {
   shrink(evicted);
 }
 
-void Gdsf::touch(Node node) {
-  if (!holds(node)) return;
-  Cell& cell = cells_[node];
-  sketch_.add(cell.hash);
-  ++cell.asked;
-  cell.worth = clock_ + cell.asked * static_cast<double>(cell.value);
-  sift_down(cell.place);
+std::size_t Gdsf::touch(const Touch* touches, std::size_t count) {
+  for (std::size_t at = 0; at < count; ++at) {
+    const Node node = touches[at].node;
+    const std::uint32_t times = touches[at].times;
+    if (!holds(node)) continue;
+    Cell& cell = cells_[node];
+    sketch_.add(cell.hash, times);
+    cell.asked += times;
+    cell.worth = clock_ + cell.asked * static_cast<double>(cell.value);
+    sift_down(cell.place);
+  }
+  return count;
 }
 
 void Gdsf::remove(Node node) {

@@ -16,15 +16,15 @@ class Gdsf final : public Policy {
 
   void set_capacity(std::uint64_t weight) override { capacity_ = weight; }
   void insert(Node node, const Item& item, std::vector<Node>& evicted) override;
-  void touch(Node node) override;
+  std::size_t touch(const Touch* touches, std::size_t count) override;
   void remove(Node node) override;
   void shrink(std::vector<Node>& evicted) override;
   void order(std::vector<Node>& nodes) const override;
   Item item(Node node) const noexcept override {
     return {cells_[node].hash, cells_[node].weight, 0, 0};
   }
-  std::array<Next, 2> next() const noexcept override {
-    return {heap_.empty() ? Next{} : Next{heap_.front(), cells_[heap_.front()].hash}, Next{}};
+  Soon soon() const noexcept override {
+    return {{}, {}, heap_.empty() ? Next{} : Next{heap_.front(), cells_[heap_.front()].hash}};
   }
   const char* name() const noexcept override { return "gdsf"; }
 

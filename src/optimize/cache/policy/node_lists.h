@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "optimize/cache/huge_pages.h"
+#include "optimize/cache/policy/huge_pages.h"
 #include "optimize/cache/policy/policy.h"
 
 namespace genscope::optimize::cache {
@@ -69,11 +69,18 @@ class NodeLists {
     const Node node = ends_[list].oldest;
     return node != kNoNode ? Next{node, cells_[node].hash} : Next{};
   }
+  // The one that leaves after it.
+  Next behind(const Next& next) const noexcept {
+    if (next.node == kNoNode) return {};
+    const Node node = cells_[next.node].newer;
+    return node != kNoNode ? Next{node, cells_[node].hash} : Next{};
+  }
   Node newest(std::uint8_t list) const noexcept { return ends_[list].newest; }
   Node oldest(std::uint8_t list) const noexcept { return ends_[list].oldest; }
   std::uint64_t weight(std::uint8_t list) const noexcept { return ends_[list].weight; }
   std::uint64_t weight() const noexcept { return weight_; }
   std::size_t size() const noexcept { return size_; }
+  std::uint32_t pushes() const noexcept { return pushes_; }  // may overflow: for differences
 
  private:
   struct Ends {

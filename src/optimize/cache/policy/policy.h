@@ -5,7 +5,6 @@
 // the cache gives to an entry and uses again once the entry is gone. One thread at a time.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -25,27 +24,40 @@ struct Item {
   std::uint32_t part = 0;    // which floor it is under, from 1; 0: none (floors.h)
 };
 
+// Hits of one node.
+struct Touch {
+  std::uint64_t hash;
+  Node node;
+  std::uint32_t times;
+};
+
 // A node and its hash, or kNoNode.
 struct Next {
   Node node = kNoNode;
   std::uint64_t hash = 0;
 };
 
+// What may go next: the cache fetches it from memory before it is needed.
+struct Soon {
+  Next first;   // the first to be judged
+  Next second;  // the one after it
+  Next other;   // what it is judged against; mostly the same as last time
+};
+
 class Policy {
  public:
   virtual ~Policy() = default;
 
+  // This key will be inserted soon: what that needs may come from memory meanwhile.
+  virtual void expect(std::uint64_t /*hash*/) const noexcept {}
   // Takes effect with the next insert() or shrink().
   virtual void set_capacity(std::uint64_t weight) = 0;
   // `evicted` gets the nodes that must go, maybe `node` itself: it is then not worth its place.
   // They are the policy's no longer. A node that is in already is a broken promise of the caller.
   virtual void insert(Node node, const Item& item, std::vector<Node>& evicted) = 0;
-  // Asked for and found. Unknown nodes are ignored: the cache tells of hits late.
-  virtual void touch(Node node) = 0;
-  // Several at once: what they need comes from memory together.
-  virtual void touch_all(const Node* nodes, std::size_t count) {
-    for (std::size_t at = 0; at < count; ++at) touch(nodes[at]);
-  }
+  // Asked for and found. Unknown nodes are ignored: the cache tells of hits late. Several come at
+  // once, so that what they need comes from memory together. Returns how many changed the order.
+  virtual std::size_t touch(const Touch* touches, std::size_t count) = 0;
   // Gone for another reason: expired, replaced, erased. Unknown nodes are ignored.
   virtual void remove(Node node) = 0;
   // Down to the capacity.
@@ -54,8 +66,7 @@ class Policy {
   virtual void order(std::vector<Node>& nodes) const = 0;
   // Hash and weight of a node that is in.
   virtual Item item(Node node) const noexcept = 0;
-  // What may go next: the cache fetches it from memory before it is needed.
-  virtual std::array<Next, 2> next() const noexcept = 0;
+  virtual Soon soon() const noexcept = 0;
   virtual const char* name() const noexcept = 0;
 };
 

@@ -25,7 +25,8 @@ class Bench {
   explicit Bench(std::unique_ptr<Policy> policy) : policy_(std::move(policy)) {}
   bool ask(std::uint64_t key, std::uint64_t weight = 1, double cost = 0) {
     if (const auto at = nodes_.find(key); at != nodes_.end()) {
-      policy_->touch(at->second);
+      const Touch touch{mixed(key + 1), at->second, 1};
+      policy_->touch(&touch, 1);
       return true;
     }
     Node node = static_cast<Node>(keys_.size());
@@ -90,7 +91,8 @@ TEST(CachePolicies, KeepTheirCapacityAndTheirBooks) {
       }
     }
     EXPECT_GT(bench.weight(), 480U) << bench.policy().name();
-    bench.policy().touch(123'456);  // unknown: nothing
+    const Touch unknown{1, 123'456, 1};
+    bench.policy().touch(&unknown, 1);  // nothing
     bench.policy().remove(123'456);
   }
 }

@@ -58,10 +58,16 @@ void S3::insert(Node node, const Item& item, std::vector<Node>& evicted) {
   shrink(evicted);
 }
 
-void S3::touch(Node node) {
-  if (!lists_.holds(node)) return;
-  std::uint8_t& hits = lists_.at(node).hits;
-  if (hits < 3) ++hits;
+std::size_t S3::touch(const Touch* touches, std::size_t count) {
+  for (std::size_t at = 0; at < count; ++at) lists_.prefetch(touches[at].node);
+  for (std::size_t at = 0; at < count; ++at) {
+    const Node node = touches[at].node;
+    const std::uint32_t times = touches[at].times;
+    if (!lists_.holds(node)) continue;
+    std::uint8_t& hits = lists_.at(node).hits;
+    hits = static_cast<std::uint8_t>(std::min(hits + times, 3U));
+  }
+  return count;
 }
 
 void S3::remove(Node node) {

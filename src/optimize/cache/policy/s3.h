@@ -32,17 +32,14 @@ class S3 final : public Policy {
 
   void set_capacity(std::uint64_t weight) override { capacity_ = weight; }
   void insert(Node node, const Item& item, std::vector<Node>& evicted) override;
-  void touch(Node node) override;
-  void touch_all(const Node* nodes, std::size_t count) override {
-    for (std::size_t at = 0; at < count; ++at) lists_.prefetch(nodes[at]);
-    for (std::size_t at = 0; at < count; ++at) S3::touch(nodes[at]);
-  }
+  std::size_t touch(const Touch* touches, std::size_t count) override;
   void remove(Node node) override;
   void shrink(std::vector<Node>& evicted) override;
   void order(std::vector<Node>& nodes) const override;
   Item item(Node node) const noexcept override { return lists_.item(node); }
-  std::array<Next, 2> next() const noexcept override {
-    return {lists_.next(kSmall), lists_.next(kMain)};
+  Soon soon() const noexcept override {
+    const Next small = lists_.next(kSmall);
+    return {small, lists_.behind(small), lists_.next(kMain)};
   }
   const char* name() const noexcept override { return "s3"; }
 

@@ -30,8 +30,9 @@ class Segments {
   const NodeLists& lists() const noexcept { return lists_; }
   bool holds(Node node) const noexcept { return lists_.holds(node); }
   std::uint64_t hash(Node node) const noexcept { return lists_.at(node).hash; }
-  std::array<Next, 2> next() const noexcept {
-    return {lists_.next(kWindow), lists_.next(kProbation)};
+  Soon soon() const noexcept {
+    const Next window = lists_.next(kWindow);
+    return {window, lists_.behind(window), lists_.next(kProbation)};
   }
 
   void touch(Node node) noexcept {

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "optimize/cache/huge_pages.h"
+#include "optimize/cache/policy/huge_pages.h"
 
 namespace genscope::optimize::cache {
 
@@ -31,18 +31,19 @@ class Sketch {
   void prefetch(std::uint64_t hash) const noexcept {
     __builtin_prefetch(&blocks_[hash & (blocks_.size() - 1)], 1);
   }
-  void add(std::uint64_t hash) noexcept {
+  void add(std::uint64_t hash, std::uint32_t times = 1) noexcept {
     Block& block = blocks_[hash & (blocks_.size() - 1)];
     std::uint64_t bits = spread(hash);
     std::uint64_t rose = 0;
     for (unsigned row = 0; row < 4; ++row, bits >>= 8) {
       std::uint64_t& word = block.words[2 * row + (bits & 1)];
-      const unsigned shift = static_cast<unsigned>((bits >> 1) & 15) * 4;
-      const std::uint64_t one = ((word >> shift) & 15) != 15 ? 1 : 0;
-      word += one << shift;
-      rose |= one;
+      const unsigned shift = static_cast<unsigned>(bits & 0x1E) * 2;
+      const std::uint64_t room = 15 - ((word >> shift) & 15);
+      const std::uint64_t more = room < times ? room : times;
+      word += more << shift;
+      rose |= more;
     }
-    added_ += rose;
+    added_ += rose != 0 ? times : 0;
     if (added_ >= sample_) [[unlikely]]
       halve();
   }

@@ -33,12 +33,8 @@ void TinyLfu::fit_sizes(std::uint64_t weight) {
   if (adaptive_) duel_.reset(capacity_, entries);
 }
 
-void TinyLfu::asked(const Item& item) {
-  sketch_.add(item.hash);
-  if (!adaptive_) return;
-  if (duel_.samples(item.hash)) duel_.access(item, sketch_);
-  double share = 0;
-  if (duel_.decide(share)) cache_.set_window(share);
+void TinyLfu::take_window() {
+  if (duel_.decide()) cache_.set_window(duel_.window());
 }
 
 void TinyLfu::insert(Node node, const Item& item, std::vector<Node>& evicted) {
@@ -46,31 +42,37 @@ void TinyLfu::insert(Node node, const Item& item, std::vector<Node>& evicted) {
   const std::uint64_t entries = std::min<std::uint64_t>(sized_for_, cache_.lists().size() * 2);
   sketch_.reserve(std::max<std::uint64_t>(entries, 1));
   sketch_.set_entries(sized_for_);
-  asked(item);
+  asked(item.hash, item.weight, 1);
   cache_.insert(
       node, item, [this](std::uint64_t hash) { return sketch_.estimate(hash); },
       [&](Node gone) { evicted.push_back(gone); });
-  for (const Next& next : cache_.next()) {  // what the next insert looks at
-    if (next.node == kNoNode) continue;
-    sketch_.prefetch(next.hash);
-    const Node behind = cache_.lists().at(next.node).newer;
+  // What the next insert looks at.
+  const Soon soon = cache_.soon();
+  if (soon.second.node != kNoNode) {
+    sketch_.prefetch(soon.second.hash);
+    const Node third = cache_.lists().at(soon.second.node).newer;
+    if (third != kNoNode) cache_.lists().prefetch(third);
+  }
+  if (soon.other.node != kNoNode) {
+    sketch_.prefetch(soon.other.hash);
+    const Node behind = cache_.lists().at(soon.other.node).newer;
     if (behind != kNoNode) cache_.lists().prefetch(behind);
   }
 }
 
-void TinyLfu::touch(Node node) {
-  if (!cache_.holds(node)) return;
-  const NodeLists::Cell& cell = cache_.lists().at(node);
-  asked({cell.hash, cell.weight, 0});
-  cache_.touch(node);
-}
-
-void TinyLfu::touch_all(const Node* nodes, std::size_t count) {
-  for (std::size_t at = 0; at < count; ++at) cache_.lists().prefetch(nodes[at]);
+std::size_t TinyLfu::touch(const Touch* touches, std::size_t count) {
+  const std::uint32_t before = cache_.lists().pushes();
   for (std::size_t at = 0; at < count; ++at) {
-    if (cache_.holds(nodes[at])) sketch_.prefetch(cache_.hash(nodes[at]));
+    cache_.lists().prefetch(touches[at].node);
+    sketch_.prefetch(touches[at].hash);
   }
-  for (std::size_t at = 0; at < count; ++at) TinyLfu::touch(nodes[at]);
+  for (std::size_t at = 0; at < count; ++at) {
+    const auto [hash, node, times] = touches[at];
+    if (!cache_.holds(node)) continue;
+    asked(hash, cache_.lists().at(node).weight, times);
+    cache_.touch(node);
+  }
+  return cache_.lists().pushes() - before;
 }
 
 void TinyLfu::remove(Node node) {

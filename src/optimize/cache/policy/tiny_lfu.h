@@ -13,22 +13,31 @@ class TinyLfu final : public Policy {
  public:
   TinyLfu(std::uint64_t capacity, bool adaptive);
 
+  void expect(std::uint64_t hash) const noexcept override { sketch_.prefetch(hash); }
   void set_capacity(std::uint64_t weight) override;
   void insert(Node node, const Item& item, std::vector<Node>& evicted) override;
-  void touch(Node node) override;
-  void touch_all(const Node* nodes, std::size_t count) override;
+  std::size_t touch(const Touch* touches, std::size_t count) override;
   void remove(Node node) override;
   void shrink(std::vector<Node>& evicted) override;
   void order(std::vector<Node>& nodes) const override { cache_.order(nodes); }
   Item item(Node node) const noexcept override { return cache_.lists().item(node); }
-  std::array<Next, 2> next() const noexcept override { return cache_.next(); }
+  Soon soon() const noexcept override { return cache_.soon(); }
   const char* name() const noexcept override { return adaptive_ ? "adaptive" : "tiny_lfu"; }
 
   double window_share() const noexcept { return cache_.window_share(); }
   void set_window(double share) noexcept { cache_.set_window(share); }
 
  private:
-  void asked(const Item& item);
+  void asked(std::uint64_t hash, std::uint64_t weight, std::uint32_t times) {
+    sketch_.add(hash, times);
+    if (adaptive_) ask_models(hash, weight, times);
+  }
+  void ask_models(std::uint64_t hash, std::uint64_t weight, std::uint32_t times) {
+    if (duel_.samples(hash)) duel_.access({hash, weight, 0}, times, sketch_);
+    if (duel_.due(times)) [[unlikely]]
+      take_window();
+  }
+  void take_window();
   void fit_sizes(std::uint64_t weight);
 
   Segments cache_;

@@ -1,0 +1,177 @@
+// The one sentence that every report begins with.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include <genscope/report.h>
+
+#include "report/format.h"
+#include "report/printable.h"
+#include "report/stage_shares.h"
+
+namespace genscope {
+namespace {
+
+namespace rep = report;
+
+// From here on waiting for a CPU is what a reader must know before anything else.
+constexpr double kMuchWaiting = 0.25;
+constexpr double kManyOthers = 0.25;  // of the CPUs
+constexpr std::size_t kMaxName = 40;
+
+std::string whole_percent(double ratio) {
+  if (ratio > 0 && ratio < 0.01) return "under 1%";
+  return fmt::format("{:.0f}%", ratio * 100);
+}
+
+// A name of plain words begins a sentence with a capital.
+std::string as_subject(std::string_view name) {
+  std::string text = rep::shorten(rep::printable(name), kMaxName);
+  const bool plain = std::all_of(text.begin(), text.end(),
+                                 [](char c) { return (c >= 'a' && c <= 'z') || c == ' '; });
+  if (plain && !text.empty()) text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
+class Headline {
+ public:
+  Headline(const Run& run, const Analysis& analysis, const Advice& advice)
+      : run_(run),
+        analysis_(analysis),
+        advice_(advice),
+        wall_(analysis.wall_ns > 0 ? rep::duration(analysis.wall_ns) : "") {}
+
+  std::string make() {
+    const std::string end = ending();
+    const std::string time = time_taken(!end.empty());
+    text_ = end;
+    if (!time.empty()) text_ += (end.empty() ? "" : "; ") + time;
+    text_ += '.';
+    memory();
+    findings();
+    return std::move(text_);
+  }
+
+ private:
+  // How it ended, if not well, and after what time.
+  std::string ending() const {
+    const RunEnding ending = run_ending(run_);
+    std::string text;
+    switch (ending.how) {
+      case RunEnd::fine:
+        return "";
+      case RunEnd::failed:
+        text = fmt::format("Failed (exit {})", *ending.exit_code);
+        break;
+      case RunEnd::killed:
+        text = fmt::format("Killed ({})", ending.signal);
+        break;
+      case RunEnd::interrupted:
+        text = fmt::format("Interrupted ({})", ending.signal);
+        break;
+      case RunEnd::running:
+        text = "Still running";
+        break;
+      case RunEnd::cut_off:
+        text = "Ended without closing its recording";
+        break;
+    }
+    return wall_.empty() ? text : text + " after " + wall_;
+  }
+
+  std::string time_taken(bool after_ending) const {
+    if (wall_.empty()) return after_ending ? "" : "Nothing was recorded";
+    const std::string waited = waiting(after_ending);
+    if (!waited.empty()) return waited;
+    const rep::StageShares shares = rep::stage_shares(analysis_.stage_tree);
+    if (shares.rows.empty()) return unmarked(after_ending);
+    const rep::StageShare& top = shares.rows.front();
+    const std::string of = after_ending ? "of that" : "of " + wall_;
+    if (shares.outside_share > top.share) {
+      return fmt::format("{} {} was outside the marked stages", whole_percent(shares.outside_share),
+                         of);
+    }
+    const StageNode& node = analysis_.stage_tree.nodes[top.node];
+    const std::string subject =
+        after_ending ? rep::shorten(rep::printable(node.name), kMaxName) : as_subject(node.name);
+    std::string text = fmt::format("{} took {} {}", subject, whole_percent(top.share), of);
+    if (analysis_.stage_tree.processes > 1) {
+      text += fmt::format(" in {} processes", rep::count(analysis_.stage_tree.processes));
+    }
+    return text + steps_of(node);
+  }
+
+  // Only if all steps lie in that stage: their median is of all.
+  std::string steps_of(const StageNode& node) const {
+    const StepSummary& steps = analysis_.steps;
+    if (node.steps == 0 || node.steps != steps.count) return "";
+    return fmt::format(": {} of {}", rep::counted(steps.count, "step", "steps"),
+                       rep::duration(steps.steady_p50_ns.value_or(steps.p50_ns)));
+  }
+
+  // What took the CPUs, where something else did.
+  std::string others() const {
+    const HostUse& host = analysis_.resources.host;
+    if (!host.other_cores || !host.cpus || *host.other_cores < kManyOthers * *host.cpus) return "";
+    return fmt::format(": other programs used {:.1f} of {} cores", *host.other_cores,
+                       base::figure(*host.cpus));
+  }
+
+  std::string waiting(bool after_ending) const {
+    const TimeSplit& split = analysis_.resources.time;
+    if (split.ready_share && wall_.size() > 0) {
+      if (*split.ready_share < kMuchWaiting) return "";
+      return fmt::format("{} for a CPU {} of {}{}", after_ending ? "waited" : "Waited",
+                         whole_percent(*split.ready_share), after_ending ? "that" : wall_,
+                         others());
+    }
+    if (!run_.cpu_wait_ns || analysis_.wall_ns <= 0) return "";
+    const double share =
+        static_cast<double>(*run_.cpu_wait_ns) / static_cast<double>(analysis_.wall_ns);
+    if (share < kMuchWaiting) return "";
+    return fmt::format("{} main thread waited for a CPU {} of {}", after_ending ? "its" : "Its",
+                       whole_percent(std::min(share, 1.0)), after_ending ? "that" : wall_);
+  }
+
+  std::string unmarked(bool after_ending) const {
+    if (after_ending) return "no stage is marked";
+    std::string text = "Took " + wall_;
+    const EntityRow* const tree = analysis_.telemetry.first(EntityKind::process_tree);
+    const auto cpu = tree == nullptr ? std::nullopt : tree->value("cpu_ns", &SeriesRow::max);
+    if (cpu) {
+      text += fmt::format(" with {:.2f} cores busy", *cpu / static_cast<double>(analysis_.wall_ns));
+    }
+    return text + "; no stage is marked";
+  }
+
+  void memory() {
+    for (const MemoryGrowth& growth : analysis_.resources.growth) {
+      if (!growth.leak || !growth.bytes_per_second) continue;
+      const std::string where = growth.what == "host" ? "Memory" : "Memory of " + growth.what;
+      text_ += fmt::format(
+          " {} grew by {} a second.", rep::printable(where),
+          rep::bytes(static_cast<std::uint64_t>(std::max(0.0, growth.bytes_per_second->value))));
+      return;
+    }
+  }
+
+  void findings() {
+    const std::size_t count = advice_.findings.size();
+    text_ += count == 0 ? " No findings." : " " + rep::counted(count, "finding", "findings") + ".";
+  }
+
+  const Run& run_;
+  const Analysis& analysis_;
+  const Advice& advice_;
+  std::string wall_;  // "" if it is not known
+  std::string text_;
+};
+
+}  // namespace
+
+std::string headline(const Run& run, const Analysis& analysis, const Advice& advice) {
+  return Headline(run, analysis, advice).make();
+}
+
+}  // namespace genscope

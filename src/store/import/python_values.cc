@@ -1,0 +1,48 @@
+#include "store/import/python_values.h"
+
+#include <cmath>
+
+namespace genscope::store {
+
+std::uint32_t PythonValues::member(std::uint32_t dict, std::string_view key) const {
+  if (kind(dict) != Kind::dict) return kMissing;
+  const std::vector<std::uint32_t>& items = of(dict);
+  for (std::size_t i = items.size() / 2; i-- > 0;) {
+    if (kind(items[2 * i]) == Kind::text && text(items[2 * i]) == key) return items[2 * i + 1];
+  }
+  return kMissing;
+}
+
+std::optional<double> PythonValues::number_of(std::uint32_t value) const {
+  if (const auto whole = integer_of(value)) return static_cast<double>(*whole);
+  if (kind(value) != Kind::real) return std::nullopt;
+  const double real = __builtin_bit_cast(double, values_[value].bits);
+  return std::isfinite(real) ? std::optional(real) : std::nullopt;
+}
+
+std::string_view name(PythonValues::Kind kind) {
+  using Kind = PythonValues::Kind;
+  switch (kind) {
+    case Kind::none:
+      return "None";
+    case Kind::boolean:
+      return "a boolean";
+    case Kind::integer:
+      return "an integer";
+    case Kind::real:
+      return "a float";
+    case Kind::text:
+      return "a text";
+    case Kind::list:
+      return "a list";
+    case Kind::tuple:
+      return "a tuple";
+    case Kind::dict:
+      return "a dict";
+    case Kind::other:
+      break;
+  }
+  return "something else";
+}
+
+}  // namespace genscope::store
