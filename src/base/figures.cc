@@ -34,7 +34,7 @@ std::string figure(double value) {
 std::string duration(double ns, bool tight) {
   constexpr std::array<std::string_view, 4> kUnits = {"ns", "us", "ms", "s"};
   const std::string_view space = tight ? "" : " ";
-  if (ns < 0) return "-" + duration(-ns, tight);
+  if (ns < 0) return fmt::format("-{}", duration(-ns, tight));
   if (!std::isfinite(ns) || ns > 1e27) return fmt::format("{:.3g}{}s", ns / 1e9, space);
   if (!fills_unit(ns) && ns == std::floor(ns)) return fmt::format("{:.0f}{}ns", ns, space);
   std::size_t unit = 0;
@@ -113,7 +113,7 @@ std::string count(std::uint64_t n) {
   std::string digits = fmt::format("{}", n);
   for (std::size_t at = digits.size(); at > 3;) {
     at -= 3;
-    digits.insert(at, ",");
+    digits.insert(at, 1, ',');
   }
   return digits;
 }
