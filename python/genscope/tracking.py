@@ -3,7 +3,7 @@
     gs.track_to("wandb")                       # into wandb's open run, when genscope's session ends
     gs.track_to("mlflow", run=gs.load(path))   # a run that is over, now
 
-The figures are those of the report: stages, steps, memory, energy, findings. Both modules are the
+The figures are those of the report: stages, steps, CPU time, memory, GPUs, findings. Both modules are the
 user's: genscope neither installs nor configures them.
 """
 from __future__ import annotations
@@ -35,6 +35,12 @@ def figures(run: Any) -> "dict[str, float]":
             put(f"steps/{key[:-3]}_seconds", value, 1e-9)
         else:
             put(f"steps/{key}", value)
+    process = summary.get("process") or {}
+    put("cpu_seconds", process.get("cpu_ns"), 1e-9)
+    put("peak_rss_bytes", process.get("peak_rss_bytes"))
+    for i, gpu in enumerate(summary.get("gpus") or []):
+        for key in ("memory_peak_bytes", "busy_mean_ratio", "energy_joules"):
+            put(f"gpu{i}/{key}", gpu.get(key))
     put("findings", len(run.advise().get("findings", [])))
     return out
 

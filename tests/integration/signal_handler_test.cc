@@ -44,7 +44,7 @@ class Handler {
 
 // The spans of the main loop, each with its number, nested as written.
 std::uint64_t main_loop(std::int64_t for_ns, bool slow_path) {
-  // So many fit into the buffers even if the drain thread gets no time at all.
+  // So many fit into the buffers once these have grown, which takes the drain thread a moment.
   constexpr std::uint64_t kMost = 500'000;
   const std::int64_t until = base::monotonic_ns() + for_ns;
   std::uint64_t n = 0;
@@ -60,25 +60,42 @@ std::uint64_t main_loop(std::int64_t for_ns, bool slow_path) {
   return n;
 }
 
+std::uint64_t told_spans(const Trace& trace) {
+  std::uint64_t told = 0;
+  for (const TrackInfo& track : trace.tracks) told += track.dropped_spans;
+  return told;
+}
+
+std::uint64_t told_records(const Trace& trace) {
+  std::uint64_t told = 0;
+  for (const TrackInfo& track : trace.tracks) told += track.dropped_records;
+  return told;
+}
+
+// Nothing is missing but what the trace says was dropped for want of room: that happens where other
+// programs keep the drain thread from running for longer than a burst is made to wait for it.
 void expect_main_loop_whole(const Trace& trace, std::uint64_t made) {
   expect_sound(trace);
   EXPECT_TRUE(trace.integrity.closed);
   EXPECT_EQ(trace.integrity.bad_words, 0u);
   EXPECT_EQ(trace.integrity.unfinished_spans, 0u);
   EXPECT_EQ(trace.integrity.missing_chunks, 0u);
+  const std::uint64_t told = told_spans(trace);
   const auto outer = spans_named(trace, "outer");
-  EXPECT_EQ(outer.size(), made);
-  EXPECT_EQ(spans_named(trace, "inner").size(), made);
+  const auto inner = spans_named(trace, "inner");
+  EXPECT_LE(outer.size(), made);
+  EXPECT_LE(inner.size(), made);
+  EXPECT_LE(2 * made - outer.size() - inner.size(), told);
   std::uint64_t wrong_parent = 0, wrong_number = 0, n = 0;
-  for (const std::uint32_t s : spans_named(trace, "inner")) {
-    wrong_parent += parent_name(trace, s) != "outer" ? 1 : 0;
-  }
+  for (const std::uint32_t s : inner) wrong_parent += parent_name(trace, s) != "outer" ? 1 : 0;
   for (std::size_t a = 0; a < trace.span_args.size(); ++a) {
     if (trace.span_name(trace.span_args.owner[a]) != "outer") continue;
-    wrong_number += trace.span_args.bits[a] != n++ ? 1 : 0;
+    wrong_number += trace.span_args.bits[a] < n ? 1 : 0;  // skips those of dropped spans, no others
+    n = trace.span_args.bits[a] + 1;
   }
-  EXPECT_EQ(wrong_parent, 0u);
+  EXPECT_LE(wrong_parent, told);
   EXPECT_EQ(wrong_number, 0u);
+  EXPECT_LE(n, made);
   const std::int64_t wall = trace.end_ns - trace.begin_ns;
   for (const std::uint32_t s : outer) ASSERT_LE(trace.spans.duration_ns[s], wall);
 }
@@ -146,18 +163,24 @@ void detached_under_signals(ClockChoice clock) {
   EXPECT_EQ(trace.integrity.bad_words, 0u);
   EXPECT_EQ(trace.integrity.unfinished_spans, 0u);
   EXPECT_EQ(trace.integrity.missing_chunks, 0u);
-  EXPECT_EQ(spans_named(trace, "main request").size(), made);
+  const std::size_t requests = spans_named(trace, "main request").size();
+  EXPECT_LE(requests, made);
+  EXPECT_LE(made - requests, told_spans(trace));
   std::uint64_t counted = 0, wrong = 0, events = 0;
+  double next = 0;
   for (std::size_t i = 0; i < trace.counters.size(); ++i) {
     if (trace.names[trace.counters.name[i]].text != "main counter") continue;
-    wrong += trace.counters.value[i] == static_cast<double>(counted++) ? 0 : 1;
+    wrong += trace.counters.value[i] < next ? 1 : 0;  // skips dropped ones, no others
+    next = trace.counters.value[i] + 1;
+    counted++;
   }
   for (const std::uint32_t name : trace.events.name) {
     events += trace.names[name].text == "main event" ? 1 : 0;
   }
-  EXPECT_EQ(counted, made);
+  EXPECT_LE(counted, made);
+  EXPECT_LE(events, made);
+  EXPECT_LE(2 * made - counted - events, told_records(trace));
   EXPECT_EQ(wrong, 0u);
-  EXPECT_EQ(events, made);
 }
 
 TEST(SignalHandler, HammersDetachedSpans) { detached_under_signals(ClockChoice::automatic); }
