@@ -68,6 +68,19 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
   }
 }
 
+bool read_at(int fd, std::uint64_t offset, void* out, std::size_t size) noexcept {
+  auto* p = static_cast<char*>(out);
+  while (size > 0) {
+    const ssize_t n = ::pread(fd, p, size, static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    p += n;
+    offset += static_cast<std::uint64_t>(n);
+    size -= static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
 int write_all(int fd, const void* data, std::size_t size) noexcept {
   const char* p = static_cast<const char*>(data);
   while (size > 0) {

@@ -48,6 +48,8 @@ Status write_file(const std::string& path, const std::function<void(const WriteP
 // Creates `path` with `content` in one step; false if it exists already.
 Result<bool> create_file(const std::string& path, std::string_view content);
 
+// `size` bytes from `offset` on; false if there are fewer, or they cannot be read.
+bool read_at(int fd, std::uint64_t offset, void* out, std::size_t size) noexcept;
 // All bytes or an errno.
 int write_all(int fd, const void* data, std::size_t size) noexcept;
 

@@ -49,6 +49,25 @@ std::string to_utf8(std::string_view text) {
   return out;
 }
 
+void append_utf8(std::string& out, std::uint32_t code) {
+  const auto put = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
+  if (code < 0x80) {
+    put(code);
+  } else if (code < 0x800) {
+    put(0xC0 | code >> 6);
+    put(0x80 | (code & 0x3F));
+  } else if (code < 0x10000) {
+    put(0xE0 | code >> 12);
+    put(0x80 | (code >> 6 & 0x3F));
+    put(0x80 | (code & 0x3F));
+  } else {
+    put(0xF0 | code >> 18);
+    put(0x80 | (code >> 12 & 0x3F));
+    put(0x80 | (code >> 6 & 0x3F));
+    put(0x80 | (code & 0x3F));
+  }
+}
+
 std::string hex(std::span<const std::uint8_t> bytes) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string out;
@@ -82,6 +101,19 @@ std::string json_quote(std::string_view text) {
     text.remove_prefix(std::max<std::size_t>(n, 1));
   }
   return out + "\"";
+}
+
+std::string prometheus_label(std::string_view text) {
+  std::string out;
+  for (const char c : to_utf8(text)) {
+    if (c == '\\' || c == '"') out += '\\';
+    if (c == '\n') {
+      out += "\\n";
+    } else {
+      out += c;
+    }
+  }
+  return out;
 }
 
 std::string file_name_from(std::string_view text, std::size_t limit) {

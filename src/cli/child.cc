@@ -13,30 +13,10 @@
 #include <sstream>
 #include <string_view>
 
+#include "base/exec_words.h"
+
 namespace genscope::cli {
 namespace {
-
-std::vector<std::string> merged_environment(const ChildOptions& options) {
-  std::vector<std::string> merged;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    bool replaced = false;
-    for (const auto& [key, value] : options.environment) {
-      replaced |= text.starts_with(key + "=");
-    }
-    if (!replaced) merged.emplace_back(text);
-  }
-  for (const auto& [key, value] : options.environment) merged.push_back(key + "=" + value);
-  return merged;
-}
-
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> out;
-  out.reserve(words.size() + 1);
-  for (std::string& word : words) out.push_back(word.data());
-  out.push_back(nullptr);
-  return out;
-}
 
 // Ignores keyboard signals while it lives, as system() does.
 class IgnoreKeyboard {
@@ -78,9 +58,9 @@ int spawn(pid_t& pid, std::vector<std::string> command, const ChildOptions& opti
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
 
-  std::vector<std::string> environment = merged_environment(options);
+  std::vector<std::string> environment = base::environment_with(options.environment);
   const int error = posix_spawn(&pid, command[0].c_str(), &actions, &attributes,
-                                pointers(command).data(), pointers(environment).data());
+                                base::pointers(command).data(), base::pointers(environment).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return error;

@@ -28,19 +28,7 @@ const BaseUnit* base_unit(const Metric& metric) {
   return nullptr;
 }
 
-// The value of a label, between its quotes.
-std::string label(std::string_view text) {
-  std::string out;
-  for (const char c : base::to_utf8(text)) {
-    if (c == '\\' || c == '"') out += '\\';
-    if (c == '\n') {
-      out += "\\n";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
+using base::prometheus_label;
 
 // The families, each with its samples together, as the format wants them.
 class Families {
@@ -90,19 +78,20 @@ void add_value(const std::string& who, const Progress::Value& value, std::size_t
   if (metric != nullptr && find_metric(metric->id) != nullptr) {
     const BaseUnit* const unit = base_unit(*metric);
     out.add(prometheus_name(*metric), grows ? "counter" : "gauge", metric->description,
-            who + fmt::format(",entity=\"{}\"", label(value.entity)),
+            who + fmt::format(",entity=\"{}\"", prometheus_label(value.entity)),
             unit != nullptr ? value.value * unit->factor : value.value);
   } else if (own_values++ >= kMostOwnValues) {
     out.leave_out();
   } else if (metric != nullptr) {
     out.add(grows ? "genscope_own_metric_total" : "genscope_own_metric",
             grows ? "counter" : "gauge", "What the program's own probes read, in its unit",
-            who + fmt::format(",entity=\"{}\",metric=\"{}\",unit=\"{}\"", label(value.entity),
-                              label(metric->id), label(metric->unit)),
+            who + fmt::format(",entity=\"{}\",metric=\"{}\",unit=\"{}\"",
+                              prometheus_label(value.entity), prometheus_label(metric->id),
+                              prometheus_label(metric->unit)),
             value.value);
   } else {
     out.add("genscope_program_value", "gauge", "What the program itself counts, by its name",
-            who + fmt::format(",name=\"{}\"", label(value.counter)), value.value);
+            who + fmt::format(",name=\"{}\"", prometheus_label(value.counter)), value.value);
   }
 }
 
@@ -110,7 +99,7 @@ void add_process(const std::string& who, const Progress::Process& p, Families& o
   out.add("genscope_process_up", "gauge", "1 while the process records", who, p.alive ? 1 : 0);
   if (!p.stage.empty()) {
     out.add("genscope_stage_info", "gauge", "The stage that the process is in",
-            who + fmt::format(",stage=\"{}\"", label(p.stage)), 1);
+            who + fmt::format(",stage=\"{}\"", prometheus_label(p.stage)), 1);
     out.add("genscope_stage_steps_done", "gauge", "Finished steps of that stage", who,
             static_cast<double>(p.steps_done));
   }
@@ -134,7 +123,7 @@ void add_run(const MeasuredRun& run, Families& out) {
   // Processes of two hosts may have one pid: the second of a pid says so.
   std::map<std::string, std::size_t> met;
   for (const Progress::Process& p : run.progress->processes) {
-    std::string who = fmt::format("run=\"{}\",pid=\"{}\"", label(run.id), p.pid);
+    std::string who = fmt::format("run=\"{}\",pid=\"{}\"", prometheus_label(run.id), p.pid);
     if (p.rank) who += fmt::format(",rank=\"{}\"", *p.rank);
     if (const std::size_t nth = ++met[who]; nth > 1) who += fmt::format(",nth=\"{}\"", nth);
     add_process(who, p, out);

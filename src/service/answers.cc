@@ -6,6 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
+
 namespace genscope::service {
 
 using optimize::Failed;
@@ -52,12 +54,13 @@ const char* words_of(optimize::Refusal why) noexcept {
 }
 
 std::string prometheus_text(const ServiceStats& stats, std::string_view name) {
+  const std::string who = base::prometheus_label(name);
   std::string out;
   const auto add = [&](const char* metric, const char* help, std::uint64_t value) {
     out += fmt::format(
         "# HELP genscope_service_{0}_total {1}\n# TYPE genscope_service_{0}_total counter\n"
         "genscope_service_{0}_total{{name=\"{2}\"}} {3}\n",
-        metric, help, name, value);
+        metric, help, who, value);
   };
   add("cache_hits", "Requests answered from the cache.", stats.hits);
   add("shared", "Requests that joined an equal one.", stats.shared);

@@ -7,44 +7,19 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "genscope/internal/word.h"
 #include "store/chunks.h"
 #include "store/recorded.h"
 #include "trace/fold.h"
+#include "trace/live.h"
 
 namespace genscope::store {
 namespace {
 
-// Mirrors internal::ChunkHeader as bytes in a file; src/record asserts that they agree.
-struct ChunkBytes {
-  std::uint64_t tail, data, base;
-  std::uint32_t state, lane, seq, link, cycle, last;
-  std::uint32_t reserved[4];
-};
-static_assert(sizeof(ChunkBytes) == 64);
-
-struct SlotBytes {
-  std::uint32_t number, reserved;
-  std::uint64_t dropped_spans, dropped_records, lost_first_tick, lost_last_tick;
-  std::uint64_t padding[3];
-};
-static_assert(sizeof(SlotBytes) == sizeof(trace::LaneSlot));
-
-constexpr std::uint32_t kOpen = 1, kFilled = 2;
-
-bool read_at(int fd, std::uint64_t offset, void* out, std::size_t size) {
-  auto* p = static_cast<char*>(out);
-  while (size > 0) {
-    const ssize_t n = ::pread(fd, p, size, static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    p += n;
-    offset += static_cast<std::uint64_t>(n);
-    size -= static_cast<std::size_t>(n);
-  }
-  return true;
-}
+using trace::ChunkBytes;
+using trace::SlotBytes;
 
 // Drops that no chunk tells of yet.
 void read_slots(int fd, std::uint32_t count, LiveContent& content) {
@@ -52,7 +27,7 @@ void read_slots(int fd, std::uint32_t count, LiveContent& content) {
   for (std::uint32_t done = 0; done < count;) {
     const std::size_t n = std::min<std::size_t>(block.size(), count - done);
     const std::uint64_t at = trace::kSlotsOffset + std::uint64_t{done} * sizeof(SlotBytes);
-    if (!read_at(fd, at, block.data(), n * sizeof(SlotBytes))) return;
+    if (!base::read_at(fd, at, block.data(), n * sizeof(SlotBytes))) return;
     content.bytes_read += n * sizeof(SlotBytes);
     for (std::size_t i = 0; i < n; ++i) {
       const SlotBytes& slot = block[i];
@@ -77,7 +52,7 @@ Result<LiveContent> read_live(const std::string& path, const std::string& trace_
   trace::LiveHeader header;
   const trace::LiveHeader wanted;
   if (::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) return bad("not a regular file");
-  if (!read_at(fd.get(), 0, &header, sizeof header)) return bad("too short");
+  if (!base::read_at(fd.get(), 0, &header, sizeof header)) return bad("too short");
   const auto size = static_cast<std::uint64_t>(info.st_size);
   if (header.magic != wanted.magic || header.version != wanted.version) {
     return bad("unknown format");
@@ -102,7 +77,6 @@ Result<LiveContent> read_live(const std::string& path, const std::string& trace_
   const auto place = [&](std::uint32_t i) {
     return header.chunk_offset + std::uint64_t{i} * header.chunk_bytes;
   };
-  const auto in_use = [](const ChunkBytes& c) { return c.state == kOpen || c.state == kFilled; };
   // How far each lane is now. A thread that writes on while we copy may open later chunks in
   // places that we have passed and in places that we have not: those are for the next reading.
   std::unordered_map<std::uint32_t, std::uint32_t> newest;
@@ -110,8 +84,8 @@ Result<LiveContent> read_live(const std::string& path, const std::string& trace_
   const std::uint32_t chunk_count = touched(header.chunks_touched, header.chunk_count);
   for (std::uint32_t i = 0; i < chunk_count; ++i) {
     ChunkBytes chunk{};
-    if (!read_at(fd.get(), place(i), &chunk, sizeof chunk)) break;
-    if (!in_use(chunk)) continue;
+    if (!base::read_at(fd.get(), place(i), &chunk, sizeof chunk)) break;
+    if (!chunk.in_use()) continue;
     used_places.push_back(i);
     std::uint32_t& seq = newest[chunk.lane];
     seq = std::max(seq, chunk.seq);
@@ -120,20 +94,21 @@ Result<LiveContent> read_live(const std::string& path, const std::string& trace_
   for (const std::uint32_t i : used_places) {
     const std::uint64_t at = place(i);
     ChunkBytes before{}, after{};
-    if (!read_at(fd.get(), at, &before, sizeof before)) break;
+    if (!base::read_at(fd.get(), at, &before, sizeof before)) break;
     const auto last = newest.find(before.lane);
-    if (!in_use(before) || last == newest.end() || before.seq > last->second) continue;
+    if (!before.in_use() || last == newest.end() || before.seq > last->second) continue;
     const std::uint64_t used = before.tail - before.data;
     if (used == 0 || used > capacity || used % 8 != 0 || before.lane > internal::kMaxLane ||
         before.seq > internal::kMaxChunkSeq) {
       continue;
     }
     const std::uint64_t first = known ? known(before.lane, before.seq) : 0;
-    const bool news = first < used / 8 || (first == used / 8 && before.state == kFilled);
+    const bool news =
+        first < used / 8 || (first == used / 8 && before.state == ChunkBytes::kFilled);
     if (!news) continue;
     std::vector<std::uint64_t> words(used / 8 - first);
-    if (!read_at(fd.get(), at + sizeof before + first * 8, words.data(), words.size() * 8) ||
-        !read_at(fd.get(), at, &after, sizeof after)) {
+    if (!base::read_at(fd.get(), at + sizeof before + first * 8, words.data(), words.size() * 8) ||
+        !base::read_at(fd.get(), at, &after, sizeof after)) {
       break;
     }
     content.bytes_read += words.size() * 8;
@@ -147,7 +122,7 @@ Result<LiveContent> read_live(const std::string& path, const std::string& trace_
     chunk.base_tick = before.base;
     chunk.words = static_cast<std::uint32_t>(used / 8);
     chunk.from_live = true;
-    chunk.still_open = before.state == kOpen;
+    chunk.still_open = before.state == ChunkBytes::kOpen;
     chunk.first_word = static_cast<std::uint32_t>(first);
     content.chunks.push_back(chunk);
   }

@@ -32,34 +32,6 @@ namespace {
 constexpr std::size_t kFlushBytes = 1 << 20;
 constexpr std::size_t kMostWords = 8192;  // of a chunk
 
-// internal::ChunkHeader as bytes.
-struct ChunkHead {
-  std::uint64_t tail, data, base;
-  std::uint32_t state, lane, seq, link, cycle, last;
-  std::uint32_t reserved[4];
-};
-static_assert(sizeof(ChunkHead) == 64);
-
-struct SlotRow {
-  std::uint32_t number, reserved;
-  std::uint64_t dropped_spans, dropped_records, first_tick, last_tick;
-  std::uint64_t padding[3];
-};
-static_assert(sizeof(SlotRow) == sizeof(LaneSlot));
-
-bool read_exactly(int fd, std::uint64_t offset, void* out, std::size_t size) {
-  auto* p = static_cast<char*>(out);
-  while (size > 0) {
-    const ssize_t n = ::pread(fd, p, size, static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    p += n;
-    offset += static_cast<std::uint64_t>(n);
-    size -= static_cast<std::size_t>(n);
-  }
-  return true;
-}
-
 std::string own_host() {
   std::array<char, 256> name{};
   ::gethostname(name.data(), name.size() - 1);
@@ -138,7 +110,7 @@ class Folder {
 
  private:
   struct Place {
-    ChunkHead head;
+    ChunkBytes head;
     std::uint64_t offset;
   };
 
@@ -150,7 +122,7 @@ class Folder {
     for (std::uint32_t i = 0; i < count; ++i) {
       Place place{};
       place.offset = header_.chunk_offset + std::uint64_t{i} * header_.chunk_bytes;
-      if (!read_exactly(live_, place.offset, &place.head, sizeof place.head)) return false;
+      if (!base::read_at(live_, place.offset, &place.head, sizeof place.head)) return false;
       if (wanted(place.head)) places.push_back(place);
     }
     std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
@@ -162,11 +134,10 @@ class Folder {
     return true;
   }
 
-  bool wanted(const ChunkHead& head) const {
-    constexpr std::uint32_t kOpen = 1, kFilled = 2;
+  bool wanted(const ChunkBytes& head) const {
     const std::uint64_t used = head.tail - head.data;
-    return (head.state == kOpen || head.state == kFilled) && used > 0 && used % 8 == 0 &&
-           used <= header_.chunk_bytes - sizeof(ChunkHead) &&
+    return head.in_use() && used > 0 && used % 8 == 0 &&
+           used <= header_.chunk_bytes - sizeof(ChunkBytes) &&
            used <= kMostWords * std::uint64_t{8} && head.lane <= internal::kMaxLane &&
            head.seq <= internal::kMaxChunkSeq &&
            !known_.chunks.contains(key_of(head.lane, head.seq));
@@ -174,7 +145,7 @@ class Folder {
 
   bool put_chunk(const Place& place) {
     std::vector<std::uint64_t> words((place.head.tail - place.head.data) / 8);
-    if (!read_exactly(live_, place.offset + sizeof(ChunkHead), words.data(), words.size() * 8)) {
+    if (!base::read_at(live_, place.offset + sizeof(ChunkBytes), words.data(), words.size() * 8)) {
       return false;
     }
     FrameHeader frame;
@@ -208,12 +179,14 @@ class Folder {
                                     ? std::min(header_.slots_touched, header_.lane_slots)
                                     : header_.lane_slots;
     for (std::uint32_t i = 0; i < slots; ++i) {
-      SlotRow slot{};
-      if (!read_exactly(live_, kSlotsOffset + std::uint64_t{i} * sizeof slot, &slot, sizeof slot)) {
+      SlotBytes slot{};
+      if (!base::read_at(live_, kSlotsOffset + std::uint64_t{i} * sizeof slot, &slot,
+                         sizeof slot)) {
         return false;
       }
       if (slot.number == 0 || slot.dropped_spans + slot.dropped_records == 0) continue;
-      put({slot.number, slot.dropped_spans, slot.dropped_records, slot.first_tick, slot.last_tick});
+      put({slot.number, slot.dropped_spans, slot.dropped_records, slot.lost_first_tick,
+           slot.lost_last_tick});
     }
     if (words.empty()) return true;
     FrameHeader frame;
@@ -257,7 +230,7 @@ base::UniqueFd open_left_behind(const std::string& path, LiveHeader& header) {
   struct stat info {};
   if (!fd.valid() || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
   if (::flock(fd.get(), LOCK_SH | LOCK_NB) != 0) return {};
-  if (!read_exactly(fd.get(), 0, &header, sizeof header)) return {};
+  if (!base::read_at(fd.get(), 0, &header, sizeof header)) return {};
   if (!usable(header, static_cast<std::uint64_t>(info.st_size))) return {};
   const bool may_live = header.lock_by_descriptor != 0 &&
                         (::kill(static_cast<pid_t>(header.pid), 0) == 0 || errno != ESRCH);
@@ -275,7 +248,7 @@ bool usable(const LiveHeader& header, std::uint64_t size) noexcept {
   if (header.magic != wanted.magic || header.version != wanted.version) return false;
   const std::uint64_t slots_end =
       kSlotsOffset + std::uint64_t{header.lane_slots} * sizeof(LaneSlot);
-  return header.chunk_bytes >= sizeof(ChunkHead) && header.chunk_bytes <= (1 << 20) &&
+  return header.chunk_bytes >= sizeof(ChunkBytes) && header.chunk_bytes <= (1 << 20) &&
          header.chunk_bytes % 8 == 0 && slots_end <= size && header.chunk_offset >= slots_end &&
          header.chunk_offset <= size &&
          header.chunk_count <= (size - header.chunk_offset) / header.chunk_bytes;

@@ -56,6 +56,23 @@ struct alignas(64) LaneSlot {
 };
 static_assert(sizeof(LaneSlot) == 64);
 
+// A slot, and the head of a chunk (internal::ChunkHeader), as bytes that a reader copies out of the
+// file while the recorder may write on.
+struct SlotBytes {
+  std::uint32_t number, reserved;
+  std::uint64_t dropped_spans, dropped_records, lost_first_tick, lost_last_tick;
+  std::uint64_t padding[3];
+};
+static_assert(sizeof(SlotBytes) == sizeof(LaneSlot));
+struct ChunkBytes {
+  static constexpr std::uint32_t kOpen = 1, kFilled = 2;  // of `state`: it has words
+  std::uint64_t tail, data, base;
+  std::uint32_t state, lane, seq, link, cycle, last;
+  std::uint32_t reserved[4];
+  bool in_use() const noexcept { return state == kOpen || state == kFilled; }
+};
+static_assert(sizeof(ChunkBytes) == 64);
+
 inline constexpr std::uint32_t kLaneSlots = 4096;
 inline constexpr std::size_t kSlotsOffset = 4096;
 inline constexpr std::size_t kChunkOffset =

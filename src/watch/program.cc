@@ -14,6 +14,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "base/exec_words.h"
 #include "watch/signals.h"
 
 namespace genscope::watch {
@@ -44,27 +45,6 @@ CannotStart explain(const std::string& word, int error, bool found) {
   return {kNotExecutable, fmt::format("cannot run '{}': {}", word, what)};
 }
 
-std::vector<std::string> merged(
-    const std::vector<std::pair<std::string, std::string>>& environment) {
-  std::vector<std::string> out;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    bool replaced = false;
-    for (const auto& [key, value] : environment) replaced |= text.starts_with(key + "=");
-    if (!replaced) out.emplace_back(text);
-  }
-  for (const auto& [key, value] : environment) out.push_back(key + "=" + value);
-  return out;
-}
-
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> out;
-  out.reserve(words.size() + 1);
-  for (std::string& word : words) out.push_back(word.data());
-  out.push_back(nullptr);
-  return out;
-}
-
 int spawn(pid_t& pid, const std::string& file, std::vector<std::string>& words,
           std::vector<std::string>& environment, std::array<int, 2> outputs) {
   const SignalState& start = signals_at_start();
@@ -89,8 +69,8 @@ int spawn(pid_t& pid, const std::string& file, std::vector<std::string>& words,
     const int output = outputs[static_cast<std::size_t>(i)];
     if (output >= 0) posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO + i);
   }
-  const int error = posix_spawn(&pid, file.c_str(), &actions, &attributes, pointers(words).data(),
-                                pointers(environment).data());
+  const int error = posix_spawn(&pid, file.c_str(), &actions, &attributes,
+                                base::pointers(words).data(), base::pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   return error;
@@ -120,7 +100,7 @@ std::string find_command(const std::string& word, const char* path, CannotStart&
 pid_t start_command(const std::string& file, std::vector<std::string> command,
                     const std::vector<std::pair<std::string, std::string>>& environment,
                     CannotStart& why, std::array<int, 2> outputs) {
-  std::vector<std::string> variables = merged(environment);
+  std::vector<std::string> variables = base::environment_with(environment);
   pid_t pid = 0;
   int error = spawn(pid, file, command, variables, outputs);
   if (error == ENOEXEC) {
@@ -137,11 +117,11 @@ pid_t start_command(const std::string& file, std::vector<std::string> command,
 void run_instead(const std::string& file, std::vector<std::string> command) {
   restore_signals();
   prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
-  execv(file.c_str(), pointers(command).data());
+  execv(file.c_str(), base::pointers(command).data());
   if (errno != ENOEXEC) return;
   std::vector<std::string> by_shell = {"/bin/sh", file};
   by_shell.insert(by_shell.end(), command.begin() + 1, command.end());
-  execv(by_shell[0].c_str(), pointers(by_shell).data());
+  execv(by_shell[0].c_str(), base::pointers(by_shell).data());
 }
 
 int exit_code_of(int wait_status) {

@@ -12,6 +12,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/exec_words.h"
+
 extern char** environ;
 
 namespace genscope::watch {
@@ -167,16 +169,14 @@ std::optional<PythonTrouble> try_python(const std::string& interpreter,
     if (!entry.starts_with("PYTHON") && !entry.starts_with("GENSCOPE_"))
       variables.emplace_back(entry);
   }
-  std::vector<char*> environment, words;
-  for (std::string& each : variables) environment.push_back(each.data());
-  environment.push_back(nullptr);
-  std::string name = interpreter, option = "-c",
-              look = "import sys; sys.exit('genscope.hooks' not in sys.modules)";
-  words = {name.data(), option.data(), look.data(), nullptr};
+  std::vector<std::string> command = {interpreter, "-c",
+                                      "import sys; sys.exit('genscope.hooks' not in sys.modules)"};
+  const std::vector<char*> environment = base::pointers(variables);
+  const std::vector<char*> words = base::pointers(command);
   pid_t child = 0;
   int status = 0;
   const bool ran =
-      posix_spawnp(&child, name.c_str(), nullptr, nullptr, words.data(), environment.data()) == 0 &&
+      posix_spawnp(&child, words[0], nullptr, nullptr, words.data(), environment.data()) == 0 &&
       waitpid(child, &status, 0) == child;
   std::optional<PythonTrouble> trouble = take_python_notes(folder);
   std::error_code ignored;

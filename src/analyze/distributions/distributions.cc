@@ -108,21 +108,6 @@ double beta_lower(double x, double y, double a, double b) noexcept {
   return std::clamp(1 - beta_fraction(y, x, b, a), 0.0, 1.0);
 }
 
-// The smallest double of [low, high] at which `reached` holds; it holds from some place on.
-template <class Reached>
-double first_where(double low, double high, Reached reached) noexcept {
-  std::int64_t from = ordinal(low), to = ordinal(high);
-  while (from < to) {
-    const std::int64_t middle = middle_of(from, to);
-    if (reached(from_ordinal(middle))) {
-      to = middle;
-    } else {
-      from = middle + 1;
-    }
-  }
-  return from_ordinal(from);
-}
-
 // Lower regularised incomplete gamma: series below the mean, fraction above.
 double gamma_lower(double a, double x) noexcept {
   if (!(x > 0)) return 0;

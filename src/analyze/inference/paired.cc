@@ -46,16 +46,8 @@ class WalshAverages {
   explicit WalshAverages(std::span<const double> sorted) noexcept : values_(sorted) {}
   std::uint64_t size() const noexcept { return values_.size() * (values_.size() + 1) / 2; }
   double at(std::uint64_t place) const noexcept {  // from 1
-    std::int64_t low = ordinal(values_.front()), high = ordinal(values_.back());
-    while (low < high) {
-      const std::int64_t middle = middle_of(low, high);
-      if (at_most(from_ordinal(middle)) >= place) {
-        high = middle;
-      } else {
-        low = middle + 1;
-      }
-    }
-    return from_ordinal(low);
+    return first_where(values_.front(), values_.back(),
+                       [&](double limit) { return at_most(limit) >= place; });
   }
   double median() const noexcept {
     const std::uint64_t n = size();

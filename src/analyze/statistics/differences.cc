@@ -17,17 +17,8 @@ std::uint64_t Differences::at_most(double value) const noexcept {
 }
 
 double Differences::at(std::uint64_t place) const noexcept {
-  std::int64_t low = ordinal(after_.front() - before_.back());
-  std::int64_t high = ordinal(after_.back() - before_.front());
-  while (low < high) {
-    const std::int64_t middle = middle_of(low, high);
-    if (at_most(from_ordinal(middle)) >= place) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return from_ordinal(low);
+  return first_where(after_.front() - before_.back(), after_.back() - before_.front(),
+                     [&](double value) { return at_most(value) >= place; });
 }
 
 double Differences::median() const noexcept {

@@ -23,4 +23,19 @@ constexpr std::int64_t middle_of(std::int64_t low, std::int64_t high) noexcept {
                    (static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low)) / 2);
 }
 
+// The smallest double of [low, high] at which `reached` holds; it holds from some place on.
+template <class Reached>
+double first_where(double low, double high, Reached reached) noexcept {
+  std::int64_t from = ordinal(low), to = ordinal(high);
+  while (from < to) {
+    const std::int64_t middle = middle_of(from, to);
+    if (reached(from_ordinal(middle))) {
+      to = middle;
+    } else {
+      from = middle + 1;
+    }
+  }
+  return from_ordinal(from);
+}
+
 }  // namespace genscope::stats

@@ -15,10 +15,9 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/exec_words.h"
 #include "base/printable.h"
 #include "bench/run/spawn.h"
-
-extern char** environ;
 
 namespace genscope::bench {
 namespace {
@@ -28,20 +27,6 @@ constexpr std::size_t kTailLines = 12;
 
 Error cannot_start(const char* what, int error_number) {
   return base::errno_error(what, "the server", error_number);
-}
-
-std::vector<std::string> environment_with(
-    const std::vector<std::pair<std::string, std::string>>& extra) {
-  std::vector<std::string> all;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view line(*entry);
-    const std::string_view name = line.substr(0, line.find('='));
-    const bool replaced = std::any_of(extra.begin(), extra.end(),
-                                      [&](const auto& pair) { return pair.first == name; });
-    if (!replaced) all.emplace_back(line);
-  }
-  for (const auto& [name, value] : extra) all.push_back(name + "=" + value);
-  return all;
 }
 
 bool connects(const addrinfo& place, int timeout_ms) {
@@ -74,7 +59,7 @@ Result<std::unique_ptr<ServerProcess>> ServerProcess::start(
   Launch launch;
   launch.path = "/bin/sh";
   launch.argv = {"sh", "-c", command};
-  launch.env = environment_with(env);
+  launch.env = base::environment_with(env);
   launch.cwd = cwd;
   const int failed = Spawner().start(
       launch, {.in = null.get(), .out = writing.get(), .err = writing.get()}, server->pid_);

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/exec_words.h"
 #include "base/file.h"
 #include "base/text.h"
 
@@ -77,9 +78,7 @@ Result<int> run_slurm(const Plan& plan, const LaunchOptions& options) {
   std::vector<std::string> words = {"sbatch", "--wait", "--output=" + folder + "/task-%A_%a.log"};
   words.insert(words.end(), options.extra.begin(), options.extra.end());
   words.push_back(script);
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
+  const std::vector<char*> argv = base::pointers(words);
   pid_t pid = 0;
   const int failed = ::posix_spawnp(&pid, "sbatch", nullptr, nullptr, argv.data(), environ);
   if (failed != 0) {

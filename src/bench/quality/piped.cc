@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/exec_words.h"
 #include "base/text.h"
 
 extern char** environ;
@@ -25,9 +26,7 @@ namespace {
 
 // posix_spawn with our pipe as stdout, in a group of its own so that all of it can be ended.
 int spawn_piped(std::vector<std::string>& argv, int out, int err, pid_t& pid) {
-  std::vector<char*> words;
-  for (std::string& word : argv) words.push_back(word.data());
-  words.push_back(nullptr);
+  const std::vector<char*> words = base::pointers(argv);
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&files);

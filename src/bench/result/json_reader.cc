@@ -17,25 +17,6 @@ namespace {
 
 bool digit(char c) { return c >= '0' && c <= '9'; }
 
-void append_utf8(std::string& out, std::uint32_t code) {
-  const auto put = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
-  if (code < 0x80) {
-    put(code);
-  } else if (code < 0x800) {
-    put(0xC0 | code >> 6);
-    put(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    put(0xE0 | code >> 12);
-    put(0x80 | (code >> 6 & 0x3F));
-    put(0x80 | (code & 0x3F));
-  } else {
-    put(0xF0 | code >> 18);
-    put(0x80 | (code >> 12 & 0x3F));
-    put(0x80 | (code >> 6 & 0x3F));
-    put(0x80 | (code & 0x3F));
-  }
-}
-
 // The length of the JSON number at the start of `text`; 0 if there is none.
 std::size_t number_length(std::string_view text) {
   std::size_t i = 0;
@@ -219,11 +200,11 @@ bool JsonReader::escape(std::string& out) {
       at_ += 2;
       const auto low = four_hex();
       if (low && *low >= 0xDC00 && *low < 0xE000) {
-        append_utf8(out, 0x10000 + ((*code - 0xD800) << 10) + (*low - 0xDC00));
+        base::append_utf8(out, 0x10000 + ((*code - 0xD800) << 10) + (*low - 0xDC00));
         return true;
       }
     } else if (*code < 0xD800 || *code >= 0xE000) {
-      append_utf8(out, *code);
+      base::append_utf8(out, *code);
       return true;
     }
   }

@@ -11,6 +11,7 @@
 #include <genscope/bench.h>
 
 #include "base/clock.h"
+#include "base/exec_words.h"
 #include "bench/run/cycles.h"
 #include "bench/run/expand.h"
 #include "bench/run/failure.h"
@@ -18,8 +19,6 @@
 #include "bench/run/output_files.h"
 #include "bench/run/process.h"
 #include "bench/run/recording.h"
-
-extern char** environ;
 
 namespace genscope::bench {
 namespace {
@@ -95,14 +94,10 @@ class CommandSubject final : public Subject {
     for (const auto& [parameter, value] : env_key_) {
       added.emplace_back(variable_name(parameter), value);
     }
-    base_env_.clear();
-    for (char** entry = environ; *entry != nullptr; ++entry) {
-      const std::string_view text = *entry;
-      bool replaced = text.starts_with("GENSCOPE_RUN_DIR=");
-      for (const auto& [key_name, value] : added) replaced |= text.starts_with(key_name + "=");
-      if (!replaced) base_env_.emplace_back(text);
-    }
-    for (const auto& [key_name, value] : added) base_env_.push_back(key_name + "=" + value);
+    base_env_ = base::environment_with(added);
+    // Ours, or that of a run around us; prepare_spawn() adds the iteration's.
+    std::erase_if(base_env_,
+                  [](const std::string& entry) { return entry.starts_with("GENSCOPE_RUN_DIR="); });
     return base_env_;
   }
 

@@ -7,22 +7,10 @@
 #include <genscope/monitor.h>
 #include <genscope/trace.h>
 
+#include "base/text.h"
 #include "monitor/request/hub.h"
 
 namespace genscope {
-namespace {
-
-// A label's value, as the text format wants it.
-std::string label(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '\\' || c == '"') out += '\\';
-    out += c == '\n' ? std::string("\\n") : std::string(1, c);
-  }
-  return out;
-}
-
-}  // namespace
 
 ServedRequest::ServedRequest() noexcept = default;
 ServedRequest::ServedRequest(std::shared_ptr<monitor::RequestHub> hub,
@@ -137,7 +125,7 @@ std::vector<RequestRecord> RequestMonitor::recent() const { return hub_->recent(
 
 std::string RequestMonitor::prometheus_text() const {
   const RequestStats stats = hub_->stats();
-  const std::string who = label(hub_->options.name);
+  const std::string who = base::prometheus_label(hub_->options.name);
   std::string out;
   for (const auto& [id, value] : monitor::metric_values(stats)) {
     const Metric* const metric = find_metric(id);
@@ -154,7 +142,7 @@ std::string RequestMonitor::prometheus_text() const {
       "# TYPE genscope_request_errors_total counter\n";
   for (const auto& [error_class, count] : stats.errors) {
     out += fmt::format("genscope_request_errors_total{{entity=\"{}\",class=\"{}\"}} {}\n", who,
-                       label(error_class), count);
+                       base::prometheus_label(error_class), count);
   }
   return out;
 }

@@ -9,6 +9,7 @@
 
 #include <genscope/optimize/admission.h>
 
+#include "base/text.h"
 #include "optimize/flow/counters.h"
 #include "optimize/flow/queue_book.h"
 
@@ -127,7 +128,7 @@ void Admission::Entry::end(bool ok, bool overloaded) noexcept {
 
 std::string prometheus_text(const AdmissionStats& stats, std::string_view label) {
   std::string out;
-  const std::string escaped = escape_label(label);
+  const std::string escaped = base::prometheus_label(label);
   const auto add = [&](const char* metric, const char* type, const char* help, double value) {
     out += fmt::format(
         "# HELP genscope_admission_{0} {1}\n# TYPE genscope_admission_{0} {2}\n"

@@ -24,6 +24,7 @@
 
 #include <genscope/optimize/batch.h>
 
+#include "base/text.h"
 #include "optimize/flow/counters.h"
 #include "optimize/flow/queue_book.h"
 
@@ -402,7 +403,7 @@ std::string prometheus_text(const BatchStats& stats, std::string_view name) {
     out += fmt::format(
         "# HELP genscope_batcher_{0} {1}\n# TYPE genscope_batcher_{0} {2}\n"
         "genscope_batcher_{0}{{name=\"{3}\"}} {4}\n",
-        metric, help, type, escape_label(name), n);
+        metric, help, type, base::prometheus_label(name), n);
   };
   add("requests_total", "counter", "Requests that were run.", stats.requests);
   add("batches_total", "counter", "Batches in which they were run.", stats.batches);

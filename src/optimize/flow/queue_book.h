@@ -31,7 +31,4 @@ class QueueBook {
   std::deque<QueueTimes> rows_;
 };
 
-// A label's value as Prometheus' text wants it.
-std::string escape_label(std::string_view value);
-
 }  // namespace genscope::optimize

@@ -50,27 +50,14 @@ QueueHistogram& QueueBook::row(std::string_view first, std::string_view second) 
 
 std::vector<QueueTimes> QueueBook::rows() const { return {rows_.begin(), rows_.end()}; }
 
-std::string escape_label(std::string_view value) {
-  std::string out;
-  for (const char c : base::to_utf8(value)) {
-    if (c == '\\' || c == '"') out += '\\';
-    if (c == '\n') {
-      out += "\\n";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
 std::string prometheus_histogram(std::string_view metric, std::string_view help,
                                  std::string_view name, const std::vector<QueueTimes>& rows) {
   if (rows.empty()) return {};
   std::string out = fmt::format("# HELP {0} {1}\n# TYPE {0} histogram\n", metric, help);
   for (const QueueTimes& row : rows) {
-    std::string labels = fmt::format("name=\"{}\"", escape_label(name));
+    std::string labels = fmt::format("name=\"{}\"", base::prometheus_label(name));
     for (const auto& [label, value] : row.labels)
-      labels += fmt::format(",{}=\"{}\"", label, escape_label(value));
+      labels += fmt::format(",{}=\"{}\"", label, base::prometheus_label(value));
     std::uint64_t upto = 0;
     for (std::size_t i = 0; i < QueueHistogram::kBounds.size(); ++i) {
       upto += row.waited.counts[i];

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/process_stat.h"
 #include "probe/drm/numbers_in.h"
 
 namespace genscope::probe::drm {
@@ -185,27 +186,17 @@ bool Processes::read(const DrmFile& file, const Devices& devices, std::span<char
   return device < devices.size() && (file.device == devices.size() || file.device == device);
 }
 
-// stat: "PID (comm) state ppid ...", where comm may hold anything; field 22 is the start.
 void Processes::identify(DrmFile& file) noexcept {
   std::strcpy(file.name, "?");
   char path[kPathBytes], buffer[1024];
   std::string_view text;
   if (!make_path(path, "%s/%u/stat", options_.proc_root.c_str(), file.pid)) return;
   if (read_file(path, buffer, text) != 0) return;
-  const std::size_t open = text.find('('), close = text.rfind(')');
-  if (open == std::string_view::npos || close == std::string_view::npos || close <= open) return;
-  const std::string_view comm = text.substr(open + 1, close - open - 1);
-  const std::size_t size = std::min(comm.size(), sizeof file.name - 1);
-  std::memcpy(file.name, comm.data(), size);
-  file.name[size] = '\0';
-  std::string_view rest = text.substr(close + 1);
-  for (int field = 3; field <= 22; ++field) {
-    const std::string_view word = base::next_word(rest);
-    std::uint64_t value = 0;
-    if (!base::parse_number(word, value)) continue;
-    if (field == 4 && value <= UINT32_MAX) file.parent = static_cast<std::uint32_t>(value);
-    if (field == 22) file.start = value;
-  }
+  base::ProcessStat stat;
+  if (!base::parse_stat(text, stat)) return;
+  file.name[stat.name.copy(file.name, sizeof file.name - 1)] = '\0';
+  file.parent = stat.parent;
+  file.start = stat.start;
 }
 
 void Processes::sweep(const Devices& devices, std::size_t most) noexcept {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <tuple>
 
+#include "base/process_stat.h"
 #include "probe/nvidia/call_state.h"
 
 namespace genscope::probe::nvml {
@@ -24,24 +25,12 @@ bool read_stat(const char* proc_root, base::Files& files, ProcessRow& row) noexc
   char buffer[1024];
   const long size = files.read(fd.get(), path, buffer, sizeof buffer);
   if (size <= 0) return false;
-  const std::string_view text(buffer, static_cast<std::size_t>(size));
-  // pid (comm) state ppid ...: comm may hold blanks and parentheses, so look for the last one.
-  const std::size_t open = text.find('('), close = text.rfind(')');
-  if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
-    return false;
-  }
-  const std::string_view comm = text.substr(open + 1, close - open - 1);
-  const std::size_t kept = std::min(comm.size(), sizeof row.name - 1);
-  std::memcpy(row.name, comm.data(), kept);
+  base::ProcessStat stat;
+  if (!base::parse_stat({buffer, static_cast<std::size_t>(size)}, stat)) return false;
+  const std::size_t kept = stat.name.copy(row.name, sizeof row.name - 1);
   row.name[kept] = '\0';
-  std::string_view rest = text.substr(close + 1);
-  for (int field = 3; field <= 22; ++field) {
-    const std::string_view word = base::next_word(rest);
-    std::uint64_t number = 0;
-    if ((field != 4 && field != 22) || !base::parse_number(word, number)) continue;
-    if (field == 4) row.parent = static_cast<std::uint32_t>(number);
-    if (field == 22) row.start = number;
-  }
+  row.parent = stat.parent;
+  row.start = stat.start;
   return true;
 }
 

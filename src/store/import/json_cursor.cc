@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/text.h"
+
 namespace genscope::store {
 namespace {
 
@@ -49,25 +51,6 @@ int hex4(const char* p) {
     value = value * 16 + digit;
   }
   return value;
-}
-
-void append_utf8(std::string& out, std::uint32_t code) {
-  const auto put = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
-  if (code < 0x80) {
-    put(code);
-  } else if (code < 0x800) {
-    put(0xC0 | code >> 6);
-    put(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    put(0xE0 | code >> 12);
-    put(0x80 | (code >> 6 & 0x3F));
-    put(0x80 | (code & 0x3F));
-  } else {
-    put(0xF0 | code >> 18);
-    put(0x80 | (code >> 12 & 0x3F));
-    put(0x80 | (code >> 6 & 0x3F));
-    put(0x80 | (code & 0x3F));
-  }
 }
 
 }  // namespace
@@ -176,7 +159,7 @@ Scan JsonCursor::escape(const char*& p, std::string& out) {
   constexpr std::uint32_t kReplacement = 0xFFFD;
   const int unit = hex4(p + 2);
   if (unit < 0) {
-    append_utf8(out, kReplacement);
+    base::append_utf8(out, kReplacement);
     repaired_++;
     p += 2;
     return Scan::ok;
@@ -191,7 +174,7 @@ Scan JsonCursor::escape(const char*& p, std::string& out) {
       p += 6;
     }
   }
-  append_utf8(out, code >= 0xD800 && code < 0xE000 ? kReplacement : code);
+  base::append_utf8(out, code >= 0xD800 && code < 0xE000 ? kReplacement : code);
   return Scan::ok;
 }
 
