@@ -1,3 +1,6 @@
+// One pass over the values. A value's row is found through its name's number in the trace, and by
+// text only once per name of a trace. Samples of probes are stored as counters too; those are a
+// series and no row here. Min, max and mean leave out what is not finite.
 #include "analyze/counters.h"
 
 #include <algorithm>

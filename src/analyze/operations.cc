@@ -1,3 +1,6 @@
+// One pass over the spans adds up what the program said of each operation; the times are those of
+// the stage table, which counts what overlaps once. The time of the outermost ones is what the
+// texts call total: an operation within another is part of it.
 #include "analyze/operations.h"
 
 #include <algorithm>

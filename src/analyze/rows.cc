@@ -1,3 +1,7 @@
+// The first pass numbers the rows, those of steps first; after that a span's row is two loads.
+// fold() keeps the kMaxNamedRows of a kind with the most self time, by nth_element, adds the others
+// up in one row where the first of them stood, and renumbers. The order of the rows stays, so that
+// steps still come first.
 #include "analyze/rows.h"
 
 #include <algorithm>

@@ -65,6 +65,8 @@ void SeriesTally::add(const Metric& metric, std::int64_t at_ns, double value) {
     row_.bits |= static_cast<std::uint64_t>(value);
   }
   row_.count++;
+  if (row_.count == 1) first_ns_ = at_ns;
+  row_.span_seconds = static_cast<double>(at_ns - first_ns_) * 1e-9;
   sum_ += value;
   last_ns_ = at_ns;
   if (metric.id == "energy_joules" || metric.id == "power_watts") {

@@ -29,7 +29,7 @@ class SeriesTally {
   std::uint64_t seen_ = 0;
   std::int64_t seen_first_ns_ = 0, seen_last_ns_ = 0;
   SeriesRow row_;
-  std::int64_t last_ns_ = 0;
+  std::int64_t first_ns_ = 0, last_ns_ = 0;
   double weighted_ = 0;  // sum of value times seconds
   double sum_ = 0;
   Points points_;

@@ -1,3 +1,7 @@
+// A session spans its whole process, so its self time is the time in which no thread had anything
+// open: the union of the outermost spans of all tracks, within the session. The tracks are in the
+// order of time already, so their outermost spans are merged by a heap of one head per track; what
+// each adds to the union is taken off. n log(tracks) for n outermost spans.
 #include "analyze/sessions.h"
 
 #include <algorithm>

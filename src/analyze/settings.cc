@@ -1,3 +1,7 @@
+// What is told is kept as a list per key, in which what repeats the last is left out: a service may
+// tell its settings with each of a million requests. Keys with one value are done then. For the
+// others, the requests that began between one telling and the next are counted by bisection in the
+// sorted begins, so each costs the logarithm of the requests.
 #include "analyze/settings.h"
 
 #include <fmt/format.h>

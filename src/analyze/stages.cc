@@ -1,3 +1,6 @@
+// A row's sums come from the one pass over the spans (row_sums.h), its percentiles from all its
+// durations (durations.h). What other clocks say of it, a device's or a log's, is counted apart,
+// since genscope never adds times of two clocks.
 #include "analyze/stages.h"
 
 #include <algorithm>

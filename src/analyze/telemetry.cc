@@ -1,3 +1,12 @@
+// Each series is added up on its own, linear in its readings. CPU time and memory of the watched
+// tree are then raised to what the kernel counted, where the run knows it: between two readings
+// memory may have been higher, and after the last one more CPU time was used.
+//
+// What a process that samples itself had used before its first reading is taken off its counters.
+//
+// Energy of stages: a device's energy is a curve that can be asked for any interval. A span's
+// interval is asked for, unless its parent is of the same row, whose energy holds it already. Rows
+// that are shorter than three readings, and kinds that are too many, get none.
 #include "analyze/telemetry.h"
 
 #include <algorithm>
@@ -82,7 +91,7 @@ class TraceTelemetry {
   void collect(TelemetryResult& result) {
     Telemetry& telemetry = result.telemetry;
     const Samples& samples = trace_.samples;
-    for (const ProcessSample& sample : samples.processes) add_process(sample, telemetry);
+    add_processes(telemetry);
     for (const SampleEvent& event : samples.events) {
       telemetry.events.push_back({subtract(add(event.at_ns, offset_ns_), begin_ns_), event.entity,
                                   event.name, event.detail});
@@ -98,6 +107,31 @@ class TraceTelemetry {
   }
 
  private:
+  // Whether the sampler is in the process that it watches: then this had a life before the run.
+  bool watches_itself(const Entity& entity) const {
+    if (entity.kind != EntityKind::process_tree) return false;
+    const std::string own = std::to_string(trace_.process.pid);
+    return std::any_of(entity.facts.begin(), entity.facts.end(),
+                       [&](const auto& fact) { return fact.first == "pid" && fact.second == own; });
+  }
+
+  void add_processes(Telemetry& telemetry) const {
+    std::vector<std::string_view> own_trees;
+    for (const Entity& entity : trace_.samples.entities) {
+      if (watches_itself(entity)) own_trees.push_back(entity.id);
+    }
+    std::optional<double> before_ns;  // CPU time of the process at its first reading
+    for (ProcessSample sample : trace_.samples.processes) {
+      const bool own = sample.pid == trace_.process.pid && sample.cpu_ns &&
+                       std::ranges::count(own_trees, sample.entity) > 0;
+      if (own) {
+        before_ns = before_ns.value_or(*sample.cpu_ns);
+        sample.cpu_ns = std::max(0.0, *sample.cpu_ns - *before_ns);
+      }
+      add_process(sample, telemetry);
+    }
+  }
+
   void add_entities(Telemetry& telemetry) {
     row_of_.assign(trace_.samples.entities.size(), kNone);
     for (std::size_t e = 0; e < row_of_.size(); ++e) {
@@ -118,6 +152,13 @@ class TraceTelemetry {
       tally.add(*series.metric, add(counters.at_ns[i], offset_ns_), counters.value[i]);
     }
     SeriesRow row = tally.row(series.metric);
+    if (series.metric->kind == MetricKind::counter &&
+        watches_itself(trace_.samples.entities[series.entity])) {
+      const double before = row.first;
+      for (double* const figure : {&row.min, &row.max, &row.first, &row.last, &row.mean}) {
+        *figure -= before;
+      }
+    }
     row.source = series.source;
     if (series.status != SampleStatus::ok &&
         (row.count == 0 || add(series.status_at_ns, offset_ns_) > tally.last_ns())) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <ctime>
 
 namespace genscope::report {
@@ -27,6 +28,10 @@ std::int64_t whole_seconds(std::int64_t unix_ns) {
 std::size_t text_width(int asked) noexcept {
   constexpr int kNarrowest = 40;
   return static_cast<std::size_t>(std::max(asked, kNarrowest));
+}
+
+std::string cores(double value) {
+  return value == std::floor(value) ? fmt::format("{:.0f}", value) : base::figure(value);
 }
 
 std::string number(double value) { return fmt::format("{:.6g}", value); }

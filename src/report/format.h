@@ -17,6 +17,9 @@ using base::energy;
 using base::percent;
 using base::watts;
 
+// A number of CPUs: "0.146", "1.81", and "2" where it is whole.
+std::string cores(double value);
+
 // How many columns a text may use: what was asked for, at least 40.
 std::size_t text_width(int asked) noexcept;
 

@@ -6,6 +6,7 @@
 
 #include <genscope/report.h>
 
+#include "report/cpu_wait.h"
 #include "report/format.h"
 #include "report/printable.h"
 #include "report/stage_shares.h"
@@ -114,34 +115,27 @@ class Headline {
   std::string others() const {
     const HostUse& host = analysis_.resources.host;
     if (!host.other_cores || !host.cpus || *host.other_cores < kManyOthers * *host.cpus) return "";
-    return fmt::format(": other programs used {:.1f} of {} cores", *host.other_cores,
-                       base::figure(*host.cpus));
+    return fmt::format(": other programs used {} of {} cores", rep::cores(*host.other_cores),
+                       rep::cores(*host.cpus));
   }
 
   std::string waiting(bool after_ending) const {
-    const TimeSplit& split = analysis_.resources.time;
-    if (split.ready_share && wall_.size() > 0) {
-      if (*split.ready_share < kMuchWaiting) return "";
-      return fmt::format("{} for a CPU {} of {}{}", after_ending ? "waited" : "Waited",
-                         whole_percent(*split.ready_share), after_ending ? "that" : wall_,
-                         others());
+    const rep::CpuWait wait = rep::cpu_wait(run_, analysis_);
+    if (!wait.share || *wait.share < kMuchWaiting) return "";
+    const std::string of = after_ending ? "that" : wall_;
+    if (wait.of_main_thread) {
+      return fmt::format("{} main thread waited for a CPU {} of {}", after_ending ? "its" : "Its",
+                         whole_percent(*wait.share), of);
     }
-    if (!run_.cpu_wait_ns || analysis_.wall_ns <= 0) return "";
-    const double share =
-        static_cast<double>(*run_.cpu_wait_ns) / static_cast<double>(analysis_.wall_ns);
-    if (share < kMuchWaiting) return "";
-    return fmt::format("{} main thread waited for a CPU {} of {}", after_ending ? "its" : "Its",
-                       whole_percent(std::min(share, 1.0)), after_ending ? "that" : wall_);
+    return fmt::format("{} for a CPU {} of {}{}", after_ending ? "waited" : "Waited",
+                       whole_percent(*wait.share), of, others());
   }
 
   std::string unmarked(bool after_ending) const {
     if (after_ending) return "no stage is marked";
     std::string text = "Took " + wall_;
-    const EntityRow* const tree = analysis_.telemetry.first(EntityKind::process_tree);
-    const auto cpu = tree == nullptr ? std::nullopt : tree->value("cpu_ns", &SeriesRow::max);
-    if (cpu) {
-      text += fmt::format(" with {:.2f} cores busy", *cpu / static_cast<double>(analysis_.wall_ns));
-    }
+    const std::optional<double>& used = analysis_.resources.host.own_cores;
+    if (used) text += fmt::format(" with {} cores busy", rep::cores(*used));
     return text + "; no stage is marked";
   }
 

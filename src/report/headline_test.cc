@@ -80,7 +80,27 @@ TEST(Headline, SaysWhoElseUsedTheCpus) {
   analysis.resources.host.cpus = 2;
   analysis.resources.host.other_cores = 1.85;
   EXPECT_EQ(headline(run, analysis, {}),
-            "Waited for a CPU 60% of 1.00 s: other programs used 1.9 of 2.00 cores. No findings.");
+            "Waited for a CPU 60% of 1.00 s: other programs used 1.85 of 2 cores. No findings.");
+}
+
+TEST(Headline, AndTheScreenSayOneShareOfWaiting) {
+  testing::TraceBuilder t;
+  t.span("load", SpanKind::load, 0, 1000 * testing::kMs);
+  auto run = testing::make_run(t.trace());
+  run.cpu_ns = 500'000'000;
+  run.cpu_wait_ns = 400'000'000;  // of its main thread
+  Analysis analysis = analyze(run);
+  const auto cpu_of_screen = [&] {
+    for (const report::ScreenFact& fact : report::screen_facts(run, analysis)) {
+      if (fact.label == std::string_view("CPU")) return fact.text;
+    }
+    return std::string();
+  };
+  EXPECT_THAT(headline(run, analysis, {}), HasSubstr("Its main thread waited for a CPU 40% of"));
+  EXPECT_THAT(cpu_of_screen(), HasSubstr("its main thread waited for one 40.0% of the time"));
+  analysis.resources.time.ready_share = 0.6;
+  EXPECT_THAT(headline(run, analysis, {}), HasSubstr("Waited for a CPU 60% of"));
+  EXPECT_THAT(cpu_of_screen(), HasSubstr(", waited for one 60.0% of the time"));
 }
 
 TEST(Headline, SaysWhenNothingIsMarkedOrRecorded) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "report/cpu_wait.h"
 #include "report/format.h"
 #include "report/printable.h"
 #include "trace/metrics.h"
@@ -51,14 +52,14 @@ std::string cpu_text(const Run& run, const Analysis& analysis) {
   std::string text;
   const auto wall_ns = static_cast<double>(analysis.wall_ns);
   if (cpu_ns && wall_ns > 0) {
-    text = base::figure(*cpu_ns / wall_ns);
-    if (const auto cores = figure_of(machine, "cpu_count", &SeriesRow::last)) {
-      text += fmt::format(" of {:.0f}", *cores);
-    }
+    text = cores(*cpu_ns / wall_ns);
+    if (const auto all = analysis.resources.host.cpus) text += fmt::format(" of {}", cores(*all));
     text += " cores";
-    if (run.cpu_wait_ns && static_cast<double>(*run.cpu_wait_ns) >= kWorthSaying * wall_ns) {
-      text += fmt::format(", waited for one {} of the time",
-                          percent(static_cast<double>(*run.cpu_wait_ns) / wall_ns));
+    const CpuWait wait = cpu_wait(run, analysis);
+    if (wait.share && *wait.share >= kWorthSaying) {
+      text += fmt::format(", {} for one {} of the time",
+                          wait.of_main_thread ? "its main thread waited" : "waited",
+                          percent(*wait.share));
     }
   }
   const auto user = figure_of(machine, "cpu_user_ratio", &SeriesRow::mean);

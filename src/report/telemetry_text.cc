@@ -28,8 +28,8 @@ void add_tree(const Analysis& analysis, const EntityRow& tree, std::vector<Fact>
   if (const auto cpu = tree.value("cpu_ns", &SeriesRow::max)) {
     std::string text = duration(*cpu);
     if (analysis.wall_ns > 0) {
-      text += fmt::format(", {} cores on average",
-                          base::figure(*cpu / static_cast<double>(analysis.wall_ns)));
+      text +=
+          fmt::format(", {} cores on average", cores(*cpu / static_cast<double>(analysis.wall_ns)));
     }
     facts.push_back({"CPU", text});
   }

@@ -7,16 +7,13 @@
 #include <cstring>
 
 #include "base/figures.h"
+#include "report/format.h"
 #include "report/telemetry_text.h"
 #include "trace/metrics.h"
 #include "watch/figures.h"
 
 namespace genscope::watch {
 namespace {
-
-std::optional<double> smaller(std::optional<double> a, std::optional<double> b) {
-  return a && b ? std::min(*a, *b) : a ? a : b;
-}
 
 // The energy of several devices; absent if none has any.
 struct EnergySum {
@@ -96,10 +93,9 @@ class Text {
     const double cpu_ns = of(tree_, "cpu_ns").value_or(static_cast<double>(ending_.cpu_ns()));
     std::string text = base::duration(cpu_ns);
     if (wall_ns_ > 0) {
-      text += fmt::format(", {} cores on average", base::figure(cpu_ns / wall_ns_));
-      const auto cores = smaller(of(machine_, "cpu_count", &SeriesRow::last),
-                                 of(group_, "cpu_limit_cores", &SeriesRow::last));
-      if (cores) text += fmt::format(" of {}", base::figure(*cores));
+      text += fmt::format(", {} cores on average", report::cores(cpu_ns / wall_ns_));
+      const auto cpus = analysis_ != nullptr ? analysis_->resources.host.cpus : std::nullopt;
+      if (cpus) text += fmt::format(" of {}", report::cores(*cpus));
     }
     row("CPU", text);
   }

@@ -48,6 +48,7 @@ TEST(Summary, SaysWhatTheAnalysisSays) {
   series(tree, "io_read_bytes", 5 * kGiB);
   series(tree, "processes", 4);
   series(entity(analysis, EntityKind::machine, "m"), "cpu_count", 8);
+  analysis.resources.host.cpus = 8;
   EntityRow& gpu = entity(analysis, EntityKind::gpu, "NVIDIA H100");
   series(gpu, "power_watts", 300);
   SeriesRow& throttle = series(gpu, "throttle_reasons", 4);
@@ -67,7 +68,7 @@ TEST(Summary, SaysWhatTheAnalysisSays) {
                          {.width = 120, .color = false, .unicode = true}),
             "genscope: python gen.py  exit 139 (SIGSEGV)\n"
             "  wall      10.0 s\n"
-            "  CPU       25.0 s, 2.50 cores on average of 8.00\n"
+            "  CPU       25.0 s, 2.50 cores on average of 8\n"
             "  memory    peak 3.00 GiB resident, 2.00 GiB anonymous\n"
             "  I/O       read 5.00 GiB, written n/a\n"
             "  energy    CPU n/a, GPUs 3000 J from power\n"

@@ -163,8 +163,8 @@ struct TimeSplit {
   std::string reason;  // why shares are absent; "" if none is
 };
 struct HostUse {
-  // The CPUs that the run may use (the machine's, or the control group's limit), and how many it,
-  // and all others on the machine, used on average.
+  // The CPUs that the run may use (the machine's, or the control group's limit), how many it used
+  // on average (its CPU time over the wall time), and how many all others on the machine.
   std::optional<double> cpus, own_cores, other_cores;
   std::optional<double> steal_share;      // of the CPUs' time, taken by the hypervisor
   std::optional<double> throttled_share;  // of the time: the control group's quota held tasks back

@@ -14,7 +14,8 @@
 
 namespace genscope {
 
-// All readings of one metric of one entity.
+// All readings of one metric of one entity. A process that samples itself had a life before: its
+// counters are told from the first reading on, so that they are of the run.
 struct SeriesRow {
   std::shared_ptr<const Metric> metric;  // of the table, or the program's own; never null
   std::string source;                    // where they come from: "nvml field 186 scope 0"
@@ -26,6 +27,7 @@ struct SeriesRow {
   std::uint64_t bits = 0;      // of a set of flags: every flag that was seen
   double flagged_seconds = 0;  // of throttle_reasons: time with a flag that is a fault
   double covered_seconds = 0;  // for which there are readings
+  double span_seconds = 0;     // from the first reading to the last, gaps included, as `growth` is
   // The last status that was not ok, if the series has no value or lost it; ok otherwise.
   SampleStatus status = SampleStatus::ok;
   std::string reason;

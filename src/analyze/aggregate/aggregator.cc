@@ -1,3 +1,10 @@
+// A rank is folded in when it comes: its stages and figures go into tables by name (across.h), its
+// meetings are matched against those of the first rank that had any, and then both are let go. What
+// stays of it is some hundred bytes, so memory grows with the ranks and not with their spans.
+//
+// What needs all ranks waits for finish(), in this order: who is a helper of another rank (a forked
+// worker has its parent's number), what each is called, and only then what is counted, missing,
+// failed, double, slow or late. Each of these is linear in the ranks but for a sort.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -49,10 +49,8 @@ void add_gpus(const Telemetry& telemetry, Figures& figures) {
 void add_telemetry(const Analysis& analysis, Figures& figures) {
   const Telemetry& telemetry = analysis.telemetry;
   if (const EntityRow* tree = telemetry.first(EntityKind::process_tree)) {
-    const auto cpu_ns = tree->value("cpu_ns", &SeriesRow::growth);
-    if (cpu_ns && analysis.wall_ns > 0) {
-      figures.emplace_back("cpu_cores", *cpu_ns / static_cast<double>(analysis.wall_ns));
-    }
+    const std::optional<double>& cores = analysis.resources.host.own_cores;
+    if (cores) figures.emplace_back("cpu_cores", *cores);
     const auto peak = tree->value("rss_bytes", &SeriesRow::max);
     if (peak) figures.emplace_back("rss_peak_bytes", *peak);
   }

@@ -1,3 +1,9 @@
+// A Comparer keeps figures and durations of each run, never the run, so that one is in memory at a
+// time. All judging waits for finish(): first what differs in how the runs were made, which may end
+// it, then the rows, the total, and the sentence.
+//
+// Runs of a side are put in the order in which they were made. Whether the sides took turns decides
+// how they are judged: pairs cancel what drifts with the machine.
 #include <genscope/analyze.h>
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// The figures are those of the Analysis, as every report has them. "Own time" is the only one made
+// here: wall time less what the main thread waited for a CPU, but no more than the CPU time that
+// others used meanwhile, because a program with more threads than CPUs waits for itself, too.
 #include "analyze/compare/run_record.h"
 
 #include <fmt/format.h>
@@ -31,10 +34,11 @@ std::optional<double> gpu_peak(const Telemetry& telemetry, std::string_view metr
   return sum;
 }
 
-// Of the command as the kernel counted it at its end, else as sampled.
+// As every report has it; without samples as the kernel counted it at the command's end.
 std::optional<double> cpu_time(const Run& run, const Telemetry& telemetry) {
-  if (run.cpu_ns) return static_cast<double>(*run.cpu_ns);
-  return tree_figure(telemetry, "cpu_ns", &SeriesRow::growth);
+  const auto sampled = tree_figure(telemetry, "cpu_ns", &SeriesRow::max);
+  if (sampled || !run.cpu_ns) return sampled;
+  return static_cast<double>(*run.cpu_ns);
 }
 
 // Wall time less the time in which the command's main thread could have run and had no CPU. A

@@ -1,3 +1,5 @@
+// A cursor walks the arguments beside their owners. Both are in the same order, so seek() goes
+// forward only, and all arguments of a trace are passed once, however many owners are looked at.
 #include "analyze/generation/keys.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Layers are told as events (Inferix), or are spans of functions with their `parameters`. Shares
+// are of the time of all layers, to which a layer within another adds nothing: for that the nearest
+// layer around each is looked up, along its parents.
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>

@@ -1,3 +1,9 @@
+// One pass over the events. A name's role is looked up once per name of a trace, so events of no
+// role cost one load. Each subject adds up as it goes and says nothing if it had no event: absent
+// is not zero.
+//
+// Rates are over the time between the first and the last event, so what the first one carries,
+// which was made before it, is left out.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,3 +1,7 @@
+// Requests, or sessions where there are no requests. What was open when its process died has
+// failed; what is open in a process that still records counts as nothing yet. A session cannot see
+// the exception that ends its program: if the run's exit code says that it failed and no session
+// does, the one that ended last has.
 #include <algorithm>
 
 #include "analyze/generation/generation.h"

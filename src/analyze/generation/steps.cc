@@ -1,3 +1,13 @@
+// Three passes over the series: of all steps, of the steady ones, and of the process with most
+// steps. Percentiles are by nearest rank and nth_element, so a pass is linear in the steps.
+//
+// The median without the first step needs no second list: taking one value out of sorted values
+// moves those behind its place by one, so it is the value at the median's rank of n - 1, or the
+// next one if that is not below the first step.
+//
+// The trend is a robust slope, whose cost grows with its points: they are thinned to two thousand
+// medians of neighbours, which keep a lasting rise and lose a single slow step. The worst outliers
+// are kept in a heap of a hundred with the mildest on top.
 #include "analyze/generation/steps.h"
 
 #include <algorithm>

@@ -1,3 +1,10 @@
+// One pass over the spans of each trace. A batch belongs to the nearest epoch around it; a trace's
+// epochs are in the order of their spans, so that one is found by bisection. Where batches do not
+// say their loss, the counter "loss" is read instead, by time.
+//
+// The longest batch over the shortest leaves out the first of each process, which pays for warming
+// up. Spans need not be in the order of time, so the earliest batch so far is held back, and
+// counted when an earlier one turns up.
 #include <algorithm>
 #include <cmath>
 

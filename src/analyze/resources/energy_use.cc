@@ -1,3 +1,10 @@
+// What was made, and the energy of the time in which it was made. Images are what the program says,
+// else calls of the decoder times the batch. Images and frames are charged for the requests, or
+// without requests for the whole run, less the time of loads: a model that was loaded once is no
+// cost of the last image. Steps, requests and batches are charged for their own time.
+//
+// Stretches of requests and loads are sorted and do not overlap among themselves, so cutting the
+// one out of the other is a merge.
 #include "analyze/resources/energy_use.h"
 
 #include <algorithm>

@@ -165,22 +165,23 @@ std::optional<double> lesser(std::optional<double> a, std::optional<double> b) {
   return a && b ? std::min(*a, *b) : a ? a : b;
 }
 
-// Growth of a counter a second, over the time that its readings cover.
+// Growth of a counter a second, from its first reading to its last.
 std::optional<double> per_second(const EntityRow& entity, std::string_view metric,
                                  std::uint64_t least = kMinSamples) {
   const SeriesRow* const row = entity.find(metric);
-  if (row == nullptr || row->count < least || row->covered_seconds <= 0) return {};
-  return row->growth / row->covered_seconds;
+  if (row == nullptr || row->count < least || row->span_seconds <= 0) return {};
+  return row->growth / row->span_seconds;
 }
 
 // CPUs, and who used them.
-void add_cpus(const Telemetry& telemetry, HostUse& use) {
+void add_cpus(const Telemetry& telemetry, std::int64_t wall_ns, HostUse& use) {
   const EntityRow* const machine = telemetry.first(EntityKind::machine);
   const EntityRow* const group = telemetry.first(EntityKind::cgroup);
   const EntityRow* const tree = telemetry.first(EntityKind::process_tree);
   constexpr std::uint64_t kTwo = 2;
-  if (tree != nullptr) {
-    if (const auto rate = per_second(*tree, "cpu_ns", kTwo)) use.own_cores = *rate / 1e9;
+  if (tree != nullptr && wall_ns > 0) {
+    const auto cpu_ns = tree->value("cpu_ns", &SeriesRow::max);
+    if (cpu_ns) use.own_cores = *cpu_ns / static_cast<double>(wall_ns);
   }
   std::optional<double> all, limit;
   if (machine != nullptr) {
@@ -205,14 +206,14 @@ void add_cpus(const Telemetry& telemetry, HostUse& use) {
 }  // namespace
 
 HostUse host_use(const Run& run, const Clocks& clocks, const StepSeries& steps,
-                 const Telemetry& telemetry) {
+                 const Telemetry& telemetry, std::int64_t wall_ns) {
   HostUse use;
   if (const EntityRow* const machine = telemetry.first(EntityKind::machine)) {
     const auto total = machine->value("memory_total_bytes", &SeriesRow::max);
     const auto used = machine->value("memory_used_bytes", &SeriesRow::max);
     if (total && used && *total > 0) use.memory_peak_share = *used / *total;
   }
-  add_cpus(telemetry, use);
+  add_cpus(telemetry, wall_ns, use);
   const EntityRow* const tree = telemetry.first(EntityKind::process_tree);
   if (tree == nullptr) {
     use.main_thread_reason = "no probe watched the process: use `genscope run`";

@@ -12,7 +12,7 @@ namespace genscope::analysis {
 GpuUse gpu_use(const Run& run, const Clocks& clocks, const StepSeries& steps,
                const Analysis& analysis, const Resources& resources);
 HostUse host_use(const Run& run, const Clocks& clocks, const StepSeries& steps,
-                 const Telemetry& telemetry);
+                 const Telemetry& telemetry, std::int64_t wall_ns);
 AllocatorUse allocator_use(const Run& run, const Clocks& clocks, const Telemetry& telemetry);
 
 }  // namespace genscope::analysis

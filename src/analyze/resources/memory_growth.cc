@@ -1,3 +1,11 @@
+// The slope of the readings over the steady steps, where memory should stay; without enough of
+// these, over the run after its first quarter. Theil-Sen over at most 256 points: its interval
+// holds whatever the outliers, and a single large allocation does not bend the line.
+//
+// A leak is said only where all of it agrees: the interval is above zero, so is that of the last
+// half alone (what fills once and stays is none), the growth is large enough to matter, and there
+// were enough readings for long enough. The changes between readings, placed in the middle between
+// them, then tell in which stage most of the growth falls.
 #include "analyze/resources/memory_growth.h"
 
 #include <algorithm>

@@ -1,3 +1,10 @@
+// Series of several samplers (the trees of ranks, GPUs) are added up to one per host by a merge: at
+// each reading of any, the newest value of each of the others counts, if it is not older than a
+// gap. Readings that are less than half a usual distance apart are one point, so two samplers at 10
+// Hz give ten points a second and not twenty.
+//
+// A sampler within a tree that is watched from outside would count its processes twice: the inner
+// tree is dropped, found by the parents that the process lists name.
 #include "analyze/resources/readings.h"
 
 #include <algorithm>

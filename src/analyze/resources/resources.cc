@@ -41,7 +41,7 @@ Resources summarize_resources(const Run& run, const RowTable& rows, const Clocks
   resources.span_clock = find_span_clock(run, analysis, busy_ns);
   resources.time = time_split(run, clocks, analysis.telemetry);
   resources.gpu = gpu_use(run, clocks, steps, analysis, resources);
-  resources.host = host_use(run, clocks, steps, analysis.telemetry);
+  resources.host = host_use(run, clocks, steps, analysis.telemetry, analysis.wall_ns);
   resources.allocator = allocator_use(run, clocks, analysis.telemetry);
   return resources;
 }

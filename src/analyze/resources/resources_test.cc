@@ -239,6 +239,31 @@ TEST(StageUse, ATreeWithinAWatchedTreeCountsOnce) {
   EXPECT_EQ(*analysis.resources.stages[0].rss_bytes.max, 100);
 }
 
+TEST(HostUse, OfAProcessThatSamplesItselfOnlyTheRunCounts) {
+  for (const auto& [pid, used_ns] : {std::pair("pid=2\n", 5e9), std::pair("pid=7\n", 65e9)}) {
+    TraceBuilder t(2);
+    t.span("denoise", SpanKind::stage, 0, 10 * kSecond);
+    add_entity(t, EntityKind::process_tree, "tree", "python", pid);
+    add_readings(t, "tree/cpu_ns", 0, 10 * kSecond, kSecond,
+                 [](double s) { return 60e9 + s * 5e8; });
+    const Analysis analysis = analyze(testing::make_run(t.trace()));
+    EXPECT_NEAR(*analysis.telemetry.entities[0].value("cpu_ns", &SeriesRow::max), used_ns, 6e8);
+    EXPECT_NEAR(*analysis.resources.host.own_cores, used_ns / 1e10, 0.06);
+  }
+}
+
+TEST(HostUse, RatesHoldWhereReadingsBecameSeldom) {
+  TraceBuilder t;
+  t.span("denoise", SpanKind::stage, 0, 20 * kSecond);
+  add_entity(t, EntityKind::process_tree, "tree");
+  add_readings(t, "tree/major_faults", 0, 2 * kSecond, kSecond / 10,
+               [](double s) { return s * 10; });
+  add_readings(t, "tree/major_faults", 2 * kSecond, 20 * kSecond, 2 * kSecond,
+               [](double s) { return s * 10; });
+  const Analysis analysis = analyze(testing::make_run(t.trace()));
+  EXPECT_NEAR(*analysis.resources.host.major_faults_per_second, 10, 0.1);
+}
+
 // --- growth
 
 TraceBuilder steps_with_memory(double bytes_per_second, double wobble) {
