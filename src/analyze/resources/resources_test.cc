@@ -259,7 +259,7 @@ TEST(HostUse, RatesHoldWhereReadingsBecameSeldom) {
   add_readings(t, "tree/major_faults", 0, 2 * kSecond, kSecond / 10,
                [](double s) { return s * 10; });
   add_readings(t, "tree/major_faults", 2 * kSecond, 20 * kSecond, 2 * kSecond,
-               [](double s) { return s * 10; });
+               [](double s) { return 20 + s * 10; });
   const Analysis analysis = analyze(testing::make_run(t.trace()));
   EXPECT_NEAR(*analysis.resources.host.major_faults_per_second, 10, 0.1);
 }
