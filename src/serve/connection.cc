@@ -1,3 +1,9 @@
+// A chain of asynchronous reads and writes on one strand, so nothing here needs a lock. Each state
+// has a time of its own: idle until a request begins, then one time for the whole of it, however
+// slowly its bytes drip; none while the handler works; one for each write.
+//
+// Whoever is refused may still be sending, and a reset would destroy the answer on its way: so its
+// bytes are read and forgotten for a second, or a quarter of a megabyte.
 #include "serve/connection.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,12 @@
+// One thread follows all runs. A run is followed from the moment in which somebody watches or
+// scrapes it, and let go when nobody has for a while: a minute for readers of the page, ten for
+// scrapers, which come seldom.
+//
+// The lock is held for the table only. A follower reads without it, and what it said last is kept
+// by a shared pointer, so whoever asks while it reads gets that, whole. A run that is new to a
+// scrape is polled at once, and the scrape waits a fifth of a second for it.
+//
+// A run has ended when its manifest says so, or when three polls in a row saw no living process.
 #include "serve/live.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,10 @@
+// A hit takes nothing but Memory's lookup. All else goes through a flight (flight.h): the first who
+// asks for a key leads, those who come meanwhile wait for what it makes. get_or_load() is begin()
+// with a mailbox as its callback, so threads and coroutines share one path.
+//
+// Tiers are asked by the leader only, and told after everybody has the value: a slow disk delays
+// one caller, not all. A refresh does not ask them, since they may have the value that is to be
+// replaced. It runs on a thread of the cache, which is started by the first one.
 #include "genscope/optimize/cache.h"
 
 #include <condition_variable>

@@ -1,3 +1,11 @@
+// The book decides under the lock, and what it decided is collected there as effects: answers,
+// transfers, stops. They are carried out without it, so that a callback may call the manager and a
+// load may take its time. Each entry point is therefore the same four steps: lock, tell the book,
+// take the effects, unlock and carry them out.
+//
+// One thread keeps the time: it sleeps until the book's next deadline and is woken when an earlier
+// one turns up. Each request has one answer, because a waiter is taken out of the table with the
+// answer that is made for it.
 #include <genscope/optimize/models.h>
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// A socket that does not block, and poll() with what is left until the deadline: connecting,
+// sending and each reply are all within one time. Nothing is tried twice here: whether a broken
+// connection is opened again is for the tier to decide.
 #include "optimize/cache/redis/connection.h"
 
 #include <fcntl.h>
