@@ -1,3 +1,8 @@
+// Adding is constant: a sample is merged into the open bucket of the first level, and when eight
+// have come the bucket goes up a level, which happens once in eight, once in sixty-four, and so on.
+// Reading takes the finest level that still goes back far enough, and beside it the open buckets of
+// the levels below, so the newest samples are in every answer; then neighbours are merged to the
+// number of points that was asked for.
 #include "probe/history.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// A reading is a handful of stores into its cell; the rate of a counter is made with it, against
+// the last value that was good. After a status that may mean a restart there is no last value, so a
+// rate never spans one. Two tiers that read one counter in one tick leave the rate as the first
+// made it.
 #include "probe/live_board.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A chain of asynchronous reads and writes on one strand, so nothing here needs a lock. Each state
+// A chain of asynchronous reads and writes on one thread, so nothing here needs a lock. Each state
 // has a time of its own: idle until a request begins, then one time for the whole of it, however
 // slowly its bytes drip; none while the handler works; one for each write.
 //

@@ -1,6 +1,6 @@
-// One thread owns all connections, two others do the work: quick requests and slow ones wait in
-// lines of their own, of bounded length, so that a report that takes seconds delays no list of
-// runs. What does not fit in its line is answered 503 at once.
+// One thread owns all connections, three others do the work: one quick requests, two the slow ones.
+// Each kind waits in a line of its own, of bounded length, so that a report that takes seconds
+// delays no list of runs. What does not fit in its line is answered 503 at once.
 //
 // When connections run out the one that has idled longest gives way. The list is kept in that
 // order: who turns idle goes to its end, so finding it costs nothing. Events of a channel are

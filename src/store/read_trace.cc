@@ -1,3 +1,8 @@
+// The bytes are read first (recorded.h), then assembled in one pass over the lanes: each lane's
+// chunks are contiguous and in order, and become one track. Columns are reserved by the number of
+// words, two a span, and asked to lie on huge pages, which saves most of the page faults of a large
+// trace. References between spans are resolved at the end, since a parent may be in a lane that
+// comes later.
 #include <algorithm>
 #include <filesystem>
 

@@ -1,3 +1,9 @@
+// All signals that matter are blocked and read from a signalfd, so the watcher handles them between
+// two polls like any other input. Those that a terminal sends reach the command by themselves, as
+// it is in our group; only what was sent to us alone is passed on.
+//
+// How signals were when we started is read from the kernel: the C library hides two of them, and
+// the command must find all as we found them.
 #include "watch/signals.h"
 
 #include <sys/syscall.h>

@@ -1,3 +1,10 @@
+// The next candidate is the untried one nearest to the middle between the last good and the first
+// bad one, so log2(n) judgements without skips; what could not be built or decided is left out of
+// the choice, and stays a suspect if it ends up between the two. The state is the list of steps
+// alone, so a search that was stopped goes on from its file.
+//
+// A step is judged against a floor halfway to the whole regression, in logarithms: a candidate has
+// it or has it not, and the middle is where the two are told apart with the fewest runs.
 #include "bench/history/bisect.h"
 
 #include <fmt/format.h>

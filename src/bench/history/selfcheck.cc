@@ -1,3 +1,7 @@
+// The floor is what 95 % of pairs of equal runs differ by (noise_floor). It is kept for every
+// command only if the built-in work gave it, on a machine that is fit, and if it is small; else it
+// is the floor of that one command. The work mixes arithmetic with loads beyond the first cache, so
+// that both kinds of noise show.
 #include "bench/history/selfcheck.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,7 @@
+// A cell may have been tried several times, on machines that died or in tasks that were requeued.
+// Of its attempts the first that measured something counts, by when it ended: the choice depends on
+// no clock of ours, and gathering again gives the same. Results of another suite, or of an earlier
+// state of it, are left out with a note.
 #include "bench/machines/gather.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// The program is in a process group of its own, so that killing it ends what it started. Its errors
+// go to a memory file, which cannot fill up and block it, and whose last line says why it failed.
+// Every wait is a poll with what is left of the time.
 #include "bench/quality/piped.h"
 
 #include <fcntl.h>

@@ -1,3 +1,10 @@
+// Cells run in turns, one unit at a time: first until each has the least number of units, then
+// those whose verdict is open before those whose interval is merely wide. Each unit is a line of
+// the journal before the next begins, so a run can be killed at any moment; replaying the lines
+// gives the same state, and units are read whole only when a cell is looked at again.
+//
+// The budget is checked before a unit, with the mean time of the cell's units so far: one that
+// would end beyond it is not begun.
 #include "bench/suite/session.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,9 @@
+// Each enumeration goes through what the driver counts, matches it with the devices that are known,
+// and at the end looks at those that were not seen: they were lost, removed, or renamed. Nothing is
+// forgotten, so a GPU that comes back continues its series.
+//
+// GPUs that sleep are found in sysfs, which wakes nobody, and the driver is then asked for the
+// others by address: asking it for a count of handles would wake them all.
 #include "probe/nvidia/gpus.h"
 
 #include <algorithm>
