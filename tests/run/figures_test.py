@@ -10,7 +10,9 @@ import os
 import pathlib
 import re
 import struct
+import shutil
 import subprocess
+import tempfile
 import unittest
 import urllib.request
 
@@ -148,6 +150,192 @@ class Figures(RunCase):
         self.assertEqual(top["system"]["memory_total_bytes"], machine["memory_total_bytes"])
         self.assertEqual(scraped['genscope_memory_total_bytes{entity="machine"}'], machine["memory_total_bytes"])
         self.assertEqual(scraped['genscope_cpus{entity="machine"}'], machine["cpu_count"])
+
+
+def figure_of(cell):
+    """(value, half of its last digit) of a figure as people read it."""
+    found = re.fullmatch(FIGURE, cell.replace(",", ""))
+    assert found, f"no figure: {cell!r}"
+    unit = UNITS[found[2] or ""]
+    digits = found[1]
+    last = 10.0 ** -len(digits.partition(".")[2])
+    if "." not in digits and len(digits) > 3:
+        last = 10.0 ** (len(digits) - 3)
+    return float(digits) * unit, last * unit * 0.51 + 1e-9
+
+
+def text_table(text, heading):
+    """Rows of a table of the text report, by column."""
+    lines = text.split(f"\n{heading}\n", 1)[1].splitlines()
+    columns = re.split(r" {2,}", lines[0].strip())
+    rows = []
+    for line in lines[1:]:
+        cells = re.split(r" {2,}", line.strip())
+        if len(cells) != len(columns):
+            break
+        rows.append(dict(zip(columns, cells)))
+    return rows
+
+
+def markdown_tables(text):
+    """Rows by the heading before the table."""
+    tables, heading, columns = {}, "", None
+    for line in text.splitlines():
+        if line.startswith("#"):
+            heading, columns = line.lstrip("# "), None
+        elif line.startswith("|"):
+            cells = [re.sub(r"\\(.)", r"\1", cell.strip()) for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+            if columns is None:
+                columns = cells
+            elif set("".join(cells)) - set("-:"):
+                tables.setdefault(heading, []).append(dict(zip(columns, cells)))
+    return tables
+
+
+class EveryOutput(unittest.TestCase):
+    """All figures of one run, taken from the outputs themselves: whatever two of them show is compared."""
+
+    @classmethod
+    def setUpClass(cls):
+        if not os.path.exists(DOUBLE):
+            raise unittest.SkipTest(f"the double is not built: {DOUBLE}")
+        cls.dir = pathlib.Path(tempfile.mkdtemp(prefix="genscope-figures-"))
+        cls.addClassCleanup(shutil.rmtree, cls.dir, ignore_errors=True)
+        cls.env = dict(os.environ, LC_ALL="C.UTF-8", GENSCOPE_NVML_LIBRARY=DOUBLE,
+                       GENSCOPE_NVML_SCENARIO=str(SCENARIO), GENSCOPE_OUT=str(cls.dir / "runs"))
+        for name in ("GENSCOPE_RUN_DIR", "NO_COLOR", "GENSCOPE_PROC_ROOT", "GENSCOPE_SYS_ROOT"):
+            cls.env.pop(name, None)
+        cls.run_dir = cls.dir / "runs" / "one"
+        work = "x = b'a' * 60_000_000\nfor i in range(2_000_000): i * i"
+        cls.ran = cls.genscope("run", "--run-dir", cls.run_dir, "--live", "never", "--", "sh", "-c",
+                               f'python3 -c "{work}"; exec "$0" --size 64 --steps 12 --no-image', TINYDIFF).stderr
+        cls.text = cls.report("text", "--full")
+        cls.screen = cls.report("text")
+        cls.markdown = cls.report("md")
+        cls.csv = list(csv.DictReader(io.StringIO(cls.report("csv"))))
+        cls.json = json.loads(cls.report("json"))
+
+    @classmethod
+    def genscope(cls, *words):
+        return subprocess.run([BIN, *map(str, words)], env=cls.env, timeout=PATIENCE, check=True, text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    @classmethod
+    def report(cls, form, *options):
+        return cls.genscope("report", cls.run_dir, "-f", form, "-o", "-", *options).stdout
+
+    def is_figure(self, cell, value, what):
+        if value is None:
+            return self.assertEqual(cell, "-", what)
+        shown, half = figure_of(cell)
+        return self.assertAlmostEqual(shown, value, delta=half, msg=f"{what}: {cell!r} is not {value}")
+
+    def test_stages(self):
+        stages = {(one["name"], one["kind"]): one for one in self.json["stages"]}
+        text = {(one["name"], one["kind"]): one for one in text_table(self.text, "Stages")}
+        markdown = {(one["name"], one["kind"]): one for one in markdown_tables(self.markdown)["Stages"]}
+        self.assertEqual(stages.keys(), text.keys())
+        self.assertEqual(stages.keys(), markdown.keys())
+        self.assertEqual(list(stages), [(one["name"], one["kind"]) for one in self.csv])
+        fields = {"total": "total_ns", "self": "self_ns", "min": "min_ns", "mean": "mean_ns", "p50": "p50_ns",
+                  "p95": "p95_ns", "p99": "p99_ns", "max": "max_ns", "count": "count", "failed": "failed"}
+        for place, stage in stages.items():
+            for column, cell in text[place].items():
+                if column in markdown[place]:
+                    self.assertEqual(cell.replace(" ", ""), markdown[place][column].replace(" ", ""), f"{place} {column}")
+                if column in fields:
+                    self.is_figure(cell, stage[fields[column]], f"{place} {column}")
+            self.is_figure(text[place]["energy"], stage["energy_joules"], f"{place} energy")
+            self.assertAlmostEqual(float(text[place]["share"].rstrip("%")) / 100, stage["share"], delta=0.0051)
+        for one in self.csv:
+            stage = stages[one["name"], one["kind"]]
+            for column, cell in one.items():
+                if column not in ("name", "kind"):
+                    self.assertEqual(float(cell) if cell else None, stage[column], f"{one['name']} {column}")
+
+    def test_facts_and_sentences_of_text_are_those_of_markdown(self):
+        facts = {one: " ".join(rest.split()) for one, rest in re.findall(r"(?m)^  (\w+) +(.*)$", self.text)}
+        rows = {}
+        for line in self.markdown.split("## ")[0].splitlines():
+            cells = [cell.strip() for cell in line.split("|")[1:-1]]
+            if len(cells) == 2 and cells[0] in ("wall", "recorded", "exit", "CPU", "time", "memory", "storage", "seen",
+                                                "machine", "energy"):
+                rows[cells[0]] = cells[1]
+        self.assertGreaterEqual(rows.keys(), {"wall", "CPU", "memory", "machine", "energy"})
+        for label, value in rows.items():
+            self.assertEqual(facts[label], value)
+        text = " ".join(self.text.split())
+        sentences = [re.sub(r"\\(.)", r"\1", line[2:]) for line in self.markdown.split("## Findings")[0].splitlines()
+                     if line.startswith("- ")]
+        self.assertGreater(len(sentences), 4)
+        for sentence in sentences:
+            self.assertIn(" ".join(sentence.split()), text)
+        use = {one["stage"]: one for one in text_table(self.text, "Use by stage")}
+        for one in markdown_tables(self.markdown)["Use by stage"]:
+            self.assertEqual(one, {**use[one["stage"]]})
+
+    def test_the_first_screen(self):
+        report, process = self.json, self.json["process"]
+        wall = report["run"]["wall_ns"]
+        body = self.screen.split("\nRecorded in")[0]
+        self.assertIn(body.split("findings in")[0].rstrip(" 0123456789more"), self.ran)
+        self.assertEqual(self.screen.splitlines()[0].strip(), report["headline"])
+        self.assertIn(report["headline"], self.markdown.replace("\\", ""))
+        nodes = report["stage_tree"]["nodes"]
+        shown = re.findall(r"(?m)^  (\w+) +[^\w\s]+ +([\d.]+)% +([\d.]+ \w+)$", self.screen)
+        self.assertGreater(len(shown), 2)
+        for name, percent, time in shown:
+            node = next(one for one in nodes if one["name"] == name and one["parent"] is None)
+            self.is_figure(time, node["total_ns"], name)
+            self.assertAlmostEqual(float(percent) / 100, node["total_ns"] / wall, delta=0.0051, msg=name)
+        steps = re.search(r"(\d+): median (.+?), first (.+?), slowest (.+?) \(step (\d+)\)", self.screen)
+        self.assertEqual(int(steps[1]), report["steps"]["count"])
+        for cell, key in ((steps[2], "steady_p50_ns"), (steps[3], "first_ns"), (steps[4], "max_ns")):
+            self.is_figure(cell, report["steps"][key], key)
+        memory = re.search(r"memory +peak ([\d.]+ \w+) \(([\d.]+ \w+) anonymous", self.screen)
+        self.is_figure(memory[1], process["peak_rss_bytes"], "memory")
+        self.is_figure(memory[2], process["peak_rss_anon_bytes"], "anonymous")
+        cpu = re.search(r"CPU +([\d.]+) of ([\d.]+) cores", self.screen)
+        self.is_figure(cpu[1], process["cpu_ns"] / wall, "cores")
+        self.is_figure(cpu[2], report["resources"]["host"]["cpus"], "cpus")
+        waited = re.search(r", waited for one ([\d.]+)% of the time", " ".join(self.screen.split()))
+        ready = report["resources"]["time"]["ready_share"]
+        if waited:
+            self.assertAlmostEqual(float(waited[1]) / 100, ready, delta=0.0051)
+        else:
+            self.assertLess(ready or 0, 0.02)
+        energy = re.search(r"energy +([\d.]+ \w+)(?:, ([\d.]+ \w+) per image)?", self.screen)
+        self.is_figure(energy[1], sum(gpu["energy_joules"] for gpu in report["gpus"]), "energy")
+        if energy[2]:
+            each = next(one for one in report["resources"]["energy"] if one["unit"] == "image")
+            self.is_figure(energy[2], each["joules_each"], "energy per image")
+
+    def test_other_commands(self):
+        report, process, host = self.json, self.json["process"], self.json["resources"]["host"]
+        cores = process["cpu_ns"] / report["run"]["wall_ns"]
+        self.assertAlmostEqual(host["own_cores"], cores, places=9)
+        self.assertEqual(host["rss_peak_bytes"], process["peak_rss_bytes"])
+        self.assertEqual(host["write_bytes"], process["io_write_bytes"])
+        compared = json.loads(self.genscope("compare", self.run_dir, self.run_dir, "--json").stdout)
+        rows = {row["name"]: row for row in compared["rows"]}
+        joules = sum(gpu["energy_joules"] for gpu in report["gpus"])
+        for name, value in (("wall time", report["run"]["wall_ns"]), ("CPU time", process["cpu_ns"]),
+                            ("peak RSS", process["peak_rss_bytes"]), ("energy", joules),
+                            ("steady step", report["steps"]["steady_p50_ns"])):
+            self.assertAlmostEqual(rows[name]["before"], value, msg=name)
+        whole = json.loads(self.genscope("aggregate", self.run_dir, "--json").stdout)
+        figures = {row["name"]: row for row in whole["figures"]}
+        for name, value in (("cpu_cores", cores), ("rss_peak_bytes", process["peak_rss_bytes"])):
+            self.assertAlmostEqual(figures[name]["max"], value, msg=name)
+        advice = json.loads(self.genscope("advise", self.run_dir, "--json").stdout)
+        self.assertEqual([(one["rule"], one["evidence"]) for one in advice["findings"]],
+                         [(one["rule"], one["evidence"]) for one in report["findings"]])
+        (listed,) = json.loads(self.genscope("list", self.dir / "runs", "--json").stdout)["runs"]
+        self.assertEqual(listed["wall_ns"], report["run"]["wall_ns"])
+        self.assertEqual(listed["findings"], len(report["findings"]))
+        self.assertEqual(listed["headline"], report["headline"])
+        page = page_report(self.genscope("report", self.run_dir, "-f", "html", "-o", "-").stdout.encode())
+        self.assertEqual(page, report)
 
 
 if __name__ == "__main__":

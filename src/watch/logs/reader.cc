@@ -1,8 +1,7 @@
 // A state machine for each program whose lines are known; what a line means depends on what is
 // open. Each kind of span is open at most once and is ended by whoever begins the next, so lines
-// that are missing, doubled or out of order make odd spans and never unbalanced ones. Steps are
-// counted by the bars, which print every so often only: StepLoop spreads what happened between two
-// prints.
+// that are missing, doubled or out of order make odd spans and never unbalanced ones. Bars print
+// every so often only: StepLoop (loop.h) makes steps of what they tell.
 #include "watch/logs/reader.h"
 
 namespace genscope::watch {
