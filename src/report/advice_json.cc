@@ -1,4 +1,4 @@
-#include "report/advice_json.h"
+#include "report/json_sections.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "report/generation_json.h"
+#include "report/json_sections.h"
 
 #include <nlohmann/json.hpp>
 #include <string>

@@ -9,13 +9,10 @@
 #include <genscope/report.h>
 
 #include "analyze/settings.h"
-#include "report/advice_json.h"
 #include "report/clocks_text.h"
 #include "report/format.h"
-#include "report/generation_json.h"
+#include "report/json_sections.h"
 #include "report/json_values.h"
-#include "report/resources_json.h"
-#include "report/telemetry_json.h"
 
 namespace genscope {
 namespace {

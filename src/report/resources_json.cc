@@ -1,4 +1,4 @@
-#include "report/resources_json.h"
+#include "report/json_sections.h"
 
 #include <cmath>
 #include <string>

@@ -10,9 +10,9 @@
 
 #include <genscope/report.h>
 
-#include "report/advice_json.h"
 #include "report/advice_text.h"
 #include "report/format.h"
+#include "report/json_sections.h"
 #include "report/printable.h"
 
 namespace genscope {

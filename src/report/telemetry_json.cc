@@ -1,4 +1,4 @@
-#include "report/telemetry_json.h"
+#include "report/json_sections.h"
 
 #include <string>
 

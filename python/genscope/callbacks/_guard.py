@@ -23,12 +23,12 @@ def tell(target: str, error: BaseException) -> None:
 
 def guarded(target: str) -> "Callable[[type[T]], type[T]]":
     """Of a class: each method of its own without an underscore returns None where it would raise."""
-    def dress(kind: "type[T]") -> "type[T]":
+    def with_guards(kind: "type[T]") -> "type[T]":
         for name, method in list(vars(kind).items()):
             if callable(method) and not name.startswith("_"):
                 setattr(kind, name, _guarded(method, f"{target}.{name}"))
         return kind
-    return dress
+    return with_guards
 
 
 def _guarded(method: "Callable[..., Any]", target: str) -> "Callable[..., Any]":

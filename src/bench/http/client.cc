@@ -52,7 +52,7 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 using tcp = asio::ip::tcp;
-using Trouble = boost::system::error_code;
+using boost::system::error_code;
 using Tls = asio::ssl::stream<beast::tcp_stream&>;
 using Steady = std::chrono::steady_clock;  // CLOCK_MONOTONIC
 
@@ -112,7 +112,7 @@ class Line : public std::enable_shared_from_this<Line> {
   bool alive();
   bool was_connected() const noexcept { return was_connected_; }
   void close() {
-    Trouble ignored;
+    error_code ignored;
     stream_.socket().close(ignored);
   }
 
@@ -127,7 +127,7 @@ class Line : public std::enable_shared_from_this<Line> {
   void take();
   void follow();
   void end(std::optional<Failure> failure, bool keep);
-  void broke(const char* doing, const Trouble& error);
+  void broke(const char* doing, const error_code& error);
 
   beast::tcp_stream stream_;
   std::optional<Tls> tls_;  // on top of stream_; anew for each connection
@@ -210,9 +210,9 @@ void Line::begin(std::unique_ptr<Exchange> exchange) {
 }
 
 void Line::connect() {
-  stream_.async_connect(pool_.places(), [self = shared_from_this()](Trouble error, const auto&) {
+  stream_.async_connect(pool_.places(), [self = shared_from_this()](error_code error, const auto&) {
     if (error) return self->broke("connect", error);
-    Trouble ignored;
+    error_code ignored;
     tcp::socket& socket = self->stream_.socket();
     fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
     socket.set_option(tcp::no_delay(true), ignored);
@@ -225,7 +225,7 @@ void Line::shake_hands() {
   if (const Status fine = expect_host(tls_->native_handle(), pool_.host()); !fine) {
     return end(Failure{FailureClass::http_error, fine.error().message}, false);
   }
-  tls_->async_handshake(Tls::client, [self = shared_from_this()](Trouble error) {
+  tls_->async_handshake(Tls::client, [self = shared_from_this()](error_code error) {
     if (!error) return self->connected();
     const std::string why = mistrust(self->tls_->native_handle());
     if (why.empty()) return self->broke("agree on TLS", error);
@@ -247,7 +247,7 @@ void Line::on_stream(Act&& act) {
 
 void Line::send() {
   if (cancelled_) return end(Failure{FailureClass::cancelled, "cancelled"}, false);
-  const auto sent = [self = shared_from_this()](Trouble error, std::size_t) {
+  const auto sent = [self = shared_from_this()](error_code error, std::size_t) {
     if (error) return self->broke("send", error);
     self->now_->reply.sent_ns = base::monotonic_ns();
     self->read();
@@ -257,12 +257,12 @@ void Line::send() {
 
 void Line::read() {
   if (cancelled_) return end(Failure{FailureClass::cancelled, "cancelled"}, false);
-  const auto came = [self = shared_from_this()](Trouble error, std::size_t n) {
+  const auto came = [self = shared_from_this()](error_code error, std::size_t n) {
     Reply& reply = self->now_->reply;
     if (n > 0 && reply.first_byte_ns == 0) reply.first_byte_ns = base::monotonic_ns();
     self->buffer_.commit(n);
     if (error == asio::error::eof && self->parser_->got_some()) {
-      Trouble wrong;
+      error_code wrong;
       self->parser_->put_eof(wrong);
       if (!wrong && self->parser_->is_done()) return self->end(std::nullopt, false);
     }
@@ -274,7 +274,7 @@ void Line::read() {
 
 void Line::take() {
   while (buffer_.size() > 0 && !parser_->is_done()) {
-    Trouble error;
+    error_code error;
     buffer_.consume(parser_->put(buffer_.data(), error));
     if (error == http::error::need_more) break;
     if (error == http::error::body_limit) {
@@ -319,7 +319,7 @@ void Line::follow() {
   }
 }
 
-void Line::broke(const char* doing, const Trouble& error) {
+void Line::broke(const char* doing, const error_code& error) {
   if (cancelled_) return end(Failure{FailureClass::cancelled, "cancelled"}, false);
   if (error == beast::error::timeout) {
     const char* const until = doing == std::string_view("connect") ? "no connection"
@@ -388,7 +388,7 @@ bool Line::alive() {
 // ---- all of them
 
 Status Pool::look_up(const Address& address) {
-  Trouble error;
+  error_code error;
   tcp::resolver resolver(io_);
   places_ = resolver.resolve(address.host, std::to_string(address.port),
                              tcp::resolver::numeric_service, error);
@@ -468,7 +468,7 @@ void Pool::begin_waiting() {
 
 void Pool::at(std::int64_t time_ns, std::function<void()> act) {
   auto timer = std::make_shared<asio::steady_timer>(io_, time_point(time_ns));
-  timer->async_wait([timer, act = std::move(act)](Trouble error) {
+  timer->async_wait([timer, act = std::move(act)](error_code error) {
     if (!error) act();
   });
 }

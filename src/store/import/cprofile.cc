@@ -1,4 +1,4 @@
-#include "store/import/cprofile.h"
+#include "store/import/formats.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,11 +5,7 @@
 #include "genscope/version.h"
 #include "store/import/chrome_mapper.h"
 #include "store/import/chrome_reader.h"
-#include "store/import/cprofile.h"
 #include "store/import/formats.h"
-#include "store/import/nsys.h"
-#include "store/import/speedscope.h"
-#include "store/import/torch_memory.h"
 
 namespace genscope {
 namespace store {

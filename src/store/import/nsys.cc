@@ -1,4 +1,4 @@
-#include "store/import/nsys.h"
+#include "store/import/formats.h"
 
 #include <sqlite3.h>
 

@@ -1,4 +1,4 @@
-#include "store/import/speedscope.h"
+#include "store/import/formats.h"
 
 #include <algorithm>
 #include <cmath>

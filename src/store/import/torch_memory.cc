@@ -1,4 +1,4 @@
-#include "store/import/torch_memory.h"
+#include "store/import/formats.h"
 
 #include <algorithm>
 #include <map>
