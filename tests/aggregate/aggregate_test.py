@@ -7,25 +7,18 @@ aggregate_test.py --approve GENSCOPE   rewrite tests/golden/aggregate/reports.{t
 tests/golden/aggregate/reports is made by hand to the schema of Inferix's reports: of five ranks one
 is missing, one cannot be read and one holds the others up.
 """
-import difflib
 import json
-import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "golden"))
+import golden  # noqa: E402
+from golden import genscope  # noqa: E402
+
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "golden" / "aggregate"
-GENSCOPE = ""
-
-
-def genscope(*words, cwd):
-    env = {k: v for k, v in os.environ.items() if not k.startswith("GENSCOPE_")}
-    env.update(COLUMNS="120", TERM="dumb", NO_COLOR="1", LC_ALL="C.UTF-8")
-    return subprocess.run([GENSCOPE, *map(str, words)], cwd=cwd, env=env, text=True, timeout=120,
-                          stdin=subprocess.DEVNULL, capture_output=True)
 
 
 def golden_texts():
@@ -77,11 +70,7 @@ class Aggregate(unittest.TestCase):
         return self.dir / folder
 
     def test_reports_of_inferix_are_as_they_were(self):
-        for name, now in golden_texts().items():
-            kept = (FOLDER / name).read_text()
-            diff = "".join(difflib.unified_diff(kept.splitlines(True), now.splitlines(True),
-                                                name, "now"))
-            self.assertEqual(diff, "", "if it is right: tests/aggregate/aggregate_test.py --approve\n")
+        golden.compare(self, FOLDER, golden_texts())
 
     def test_raw_samples_are_skipped_and_told(self):
         done = genscope("aggregate", "reports", cwd=FOLDER)
@@ -163,13 +152,4 @@ class Aggregate(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    args = sys.argv[1:]
-    if args[:1] == ["--approve"]:
-        GENSCOPE = str(pathlib.Path(args[1]).resolve())
-        for name, text in golden_texts().items():
-            (FOLDER / name).write_text(text)
-        sys.exit(0)
-    if len(args) != 1:
-        sys.exit(__doc__)
-    GENSCOPE = str(pathlib.Path(args[0]).resolve())
-    unittest.main(argv=[sys.argv[0], "-v"])
+    golden.main(FOLDER, lambda _: golden_texts())

@@ -6,19 +6,19 @@ compare_test.py --approve GENSCOPE   rewrite tests/golden/compare
 
 The runs are imported from traces made here, so that every time in them is known.
 """
-import difflib
 import json
-import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "golden"))
+import golden  # noqa: E402
+from golden import genscope  # noqa: E402
+
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "golden" / "compare"
-GENSCOPE = ""
 STEPS = 8
 BEFORE = {"set": {"env.torch": "2.4.0", "attn": "sdpa", "seed": 1}, "step": 100_000, "vae": 50_000,
           "gpu": "NVIDIA A100", "reserved": 12 << 30, "extra": "compile"}
@@ -52,13 +52,6 @@ def trace(recipe, **settings):
                        "Total Allocated": recipe["reserved"], "Total Reserved": recipe["reserved"]}})
     return {"deviceProperties": [{"id": 0, "name": recipe["gpu"], "totalGlobalMem": 85 << 30}],
             "traceEvents": events}
-
-
-def genscope(*words, cwd):
-    env = {k: v for k, v in os.environ.items() if not k.startswith("GENSCOPE_")}
-    env.update(COLUMNS="120", TERM="dumb", NO_COLOR="1", LC_ALL="C.UTF-8")
-    return subprocess.run([GENSCOPE, *map(str, words)], cwd=cwd, env=env, text=True, timeout=120,
-                          stdin=subprocess.DEVNULL, capture_output=True)
 
 
 def make_run(folder, name, document):
@@ -128,11 +121,7 @@ class Compare(unittest.TestCase):
         return genscope("compare", *words, cwd=self.dir)
 
     def test_the_output_is_as_it_was(self):
-        for name, now in golden_texts(self.dir).items():
-            kept = (FOLDER / name).read_text()
-            diff = "".join(difflib.unified_diff(kept.splitlines(True), now.splitlines(True),
-                                                name, "now"))
-            self.assertEqual(diff, "", "if it is right: tests/compare/compare_test.py --approve\n")
+        golden.compare(self, FOLDER, golden_texts(self.dir))
 
     def test_other_work_is_told_with_its_reason_and_ends_with_6(self):
         done = self.compare("before/run", "other/run")
@@ -234,17 +223,10 @@ class Compare(unittest.TestCase):
         self.assertIn("nothing was measured in the second run", done.stderr)
 
 
-def main():
-    global GENSCOPE
-    approve = sys.argv[1:2] == ["--approve"]
-    GENSCOPE = os.path.abspath(sys.argv[2 if approve else 1])
-    if not approve:
-        unittest.main(argv=sys.argv[:1] + sys.argv[2:])
-    with tempfile.TemporaryDirectory() as folder:
-        make_runs(folder)
-        for name, text in golden_texts(folder).items():
-            (FOLDER / name).write_text(text)
+def texts(folder):
+    make_runs(folder)
+    return golden_texts(folder)
 
 
 if __name__ == "__main__":
-    main()
+    golden.main(FOLDER, texts)

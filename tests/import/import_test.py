@@ -7,7 +7,6 @@ import_test.py --approve GENSCOPE   rewrite the tests/golden/import/kineto.* mad
 tests/golden/import/kineto.json is made by hand to the schema of the PyTorch profiler's files.
 """
 import cProfile
-import difflib
 import gzip
 import json
 import marshal
@@ -22,16 +21,15 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "golden"))
+import golden  # noqa: E402
+
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "golden" / "import"
 KINETO = FOLDER / "kineto.json"
-GENSCOPE = ""
 
 
 def genscope(*words, cwd):
-    env = {k: v for k, v in os.environ.items() if not k.startswith("GENSCOPE_")}
-    env.update(COLUMNS="140", TERM="dumb", NO_COLOR="1", LC_ALL="C.UTF-8")
-    return subprocess.run([GENSCOPE, *map(str, words)], cwd=cwd, env=env, text=True, timeout=120,
-                          stdin=subprocess.DEVNULL, capture_output=True)
+    return golden.genscope(*words, cwd=cwd, columns=140)
 
 
 def masked(text):
@@ -135,11 +133,7 @@ class Import(Case):
             self.assertEqual("TR-METRIC" in rules, fired, rules)
 
     def test_the_report_of_a_kineto_file_is_as_it_was(self):
-        for name, now in golden_texts(self.dir).items():
-            kept = (FOLDER / name).read_text()
-            diff = "".join(difflib.unified_diff(kept.splitlines(True), now.splitlines(True),
-                                                name, "now"))
-            self.assertEqual(diff, "", "if it is right: tests/import/import_test.py --approve\n")
+        golden.compare(self, FOLDER, golden_texts(self.dir))
 
     def test_gzip_gives_the_same_run(self):
         packed = self.dir / "trace.json.gz"
@@ -499,16 +493,5 @@ class Jax(Case):
         self.assertNotIn("malformed", genscope("report", run, "--full", cwd=self.dir).stdout)
 
 
-def main():
-    global GENSCOPE
-    approve = sys.argv[1:2] == ["--approve"]
-    GENSCOPE = os.path.abspath(sys.argv[2 if approve else 1])
-    if not approve:
-        unittest.main(argv=sys.argv[:1] + sys.argv[2:])
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in golden_texts(folder).items():
-            (FOLDER / name).write_text(text)
-
-
 if __name__ == "__main__":
-    main()
+    golden.main(FOLDER, golden_texts)
