@@ -29,13 +29,7 @@ class Advise final : public Command {
         .add("--apply", apply_, "PROGRAM",
              "Print the findings as settings: diffusers (Python), comfyui or sdcpp (flags)")
         .one_of({"diffusers", "comfyui", "sdcpp"});
-    options.add("-f,--format", format_, "FORMAT", "text, json or md")
-        .one_of({"text", "json", "md"})
-        .show_default();
-    options.flag("--json", json_, "Short for --format json");
-    options
-        .add("-o,--output", output_, "PATH", "Write to this file, whole or not at all; - is stdout")
-        .show_default();
+    add_print_options(options, format_, json_, output_);
     options.footer(
         std::string(
             "Each finding names its rule, the numbers that fired it, what to do, what was\n"

@@ -69,13 +69,7 @@ class AggregateCommand final : public Command {
         .add("PATH", paths_, "",
              "Runs, trace files, Inferix reports, or folders that hold these at any depth")
         .required();
-    options.add("-f,--format", format_, "FORMAT", "text, json or md")
-        .one_of({"text", "json", "md"})
-        .show_default();
-    options.flag("--json", json_, "Short for --format json");
-    options
-        .add("-o,--output", output_, "PATH", "Write to this file, whole or not at all; - is stdout")
-        .show_default();
+    add_print_options(options, format_, json_, output_);
     options.footer(
         std::string("Each stage and figure over the ranks: min, median, max, mean, skew and on\n"
                     "which rank. Where ranks meet in collectives, the one that waits least is the\n"

@@ -73,9 +73,7 @@ class Compare final : public Command {
              "text, html, json or md; default: by the name of PATH, else text")
         .one_of({"text", "html", "json", "md"});
     options.flag("--json", json_, "Short for --format json");
-    options
-        .add("-o,--output", output_, "PATH", "Write to this file, whole or not at all; - is stdout")
-        .show_default();
+    add_output_option(options, output_);
     options.add("--target", target_, "SECONDS", "Time that a generation should take").positive();
     options.add("--noise", noise_percent_, "PERCENT", "Ignore changes smaller than this")
         .range(0, 100)

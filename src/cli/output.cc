@@ -109,6 +109,19 @@ Status Output::commit() {
   return Done{};
 }
 
+void add_output_option(Options& options, std::string& path) {
+  options.add("-o,--output", path, "PATH", "Write to this file, whole or not at all; - is stdout")
+      .show_default();
+}
+
+void add_print_options(Options& options, std::string& format, bool& json, std::string& path) {
+  options.add("-f,--format", format, "FORMAT", "text, json or md")
+      .one_of({"text", "json", "md"})
+      .show_default();
+  options.flag("--json", json, "Short for --format json");
+  add_output_option(options, path);
+}
+
 std::string format_of(std::string_view path, std::initializer_list<const char*> formats) {
   for (const char* const format : formats) {
     if (path.ends_with(std::string(".") + format)) return format;

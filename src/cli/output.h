@@ -8,6 +8,8 @@
 #include <genscope/error.h>
 #include <genscope/report.h>
 
+#include "cli/options.h"
+
 namespace genscope::cli {
 
 // Thrown by a sink to leave a report early; main() catches both.
@@ -43,6 +45,11 @@ class Output {
   std::string temporary_;  // empty: written directly
   int fd_ = -1;
 };
+
+// -o: where a command writes; the same words in every help text.
+void add_output_option(Options& options, std::string& path);
+// -f, --json and -o of a command that prints text, JSON or Markdown.
+void add_print_options(Options& options, std::string& format, bool& json, std::string& path);
 
 // The format that the name of a file asks for, of those there are; else "text".
 std::string format_of(std::string_view path, std::initializer_list<const char*> formats);

@@ -29,9 +29,7 @@ class Report final : public Command {
              "text, html, json, csv or md; default: by the name of PATH, else text")
         .one_of({"text", "html", "json", "csv", "md"});
     options.flag("--json", json_, "Short for --format json");
-    options
-        .add("-o,--output", output_, "PATH", "Write to this file, whole or not at all; - is stdout")
-        .show_default();
+    add_output_option(options, output_);
     options
         .add("--style", style_, "NAME",
              "Of text: standard, or what the monitors of others print: performance_summary, "

@@ -51,9 +51,7 @@ class CompareVerb final : public Command {
         .one_of({"text", "md", "json", "csv"});
     options.flag("--json", json_, "Short for --format json");
     options.flag("--md", markdown_, "Short for --format md");
-    options
-        .add("-o,--output", output_, "PATH", "Write to this file, whole or not at all; - is stdout")
-        .show_default();
+    add_output_option(options, output_);
     ci_.add_options(options);
     options.footer(kCompareFooter);
   }

@@ -51,9 +51,7 @@ class ReportVerb final : public Command {
              "text, md, html, csv, junit, gha, gha-bigger, bmf or json; default: by the name of "
              "PATH, else text")
         .one_of(formats);
-    options
-        .add("-o,--output", output_, "PATH", "Write to this file, whole or not at all; - is stdout")
-        .show_default();
+    add_output_option(options, output_);
     options.add("--x", page_.x_axis, "AXIS", "With html: the axis across; default: the longest");
     options.add("--y", page_.y_axis, "AXIS", "With html: the axis down; default: the next");
     options.add("--metric", page_.metric, "METRIC", "With html: the metric to draw").show_default();
