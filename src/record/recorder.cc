@@ -1,3 +1,10 @@
+// Opening does everything that can fail or throw before anything is visible to other threads, and
+// takes it back if it did. What happens later neither fails nor throws: it drops and counts.
+//
+// A thread that finds no free chunk waits for the drain thread to make one, 20 ms at most, and all
+// threads of a process together a third of a second in its whole life: enough for a burst, too
+// little for anybody to notice. The process lane has a spare chunk, so that clocks and losses can
+// be written when all others are taken.
 #include "record/recorder.h"
 
 #include <linux/futex.h>

@@ -1,3 +1,5 @@
+// One pass for each column, since each check is of one column against a bound; only arguments need
+// their owner beside them. A reader of a file needs none of it: it makes the columns itself.
 #include "store/check_columns.h"
 
 #include <algorithm>

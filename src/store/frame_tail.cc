@@ -1,3 +1,7 @@
+// The file is read from the end of the last whole frame, in blocks that hold any frame. A frame
+// that is not whole yet is left for the next look; one whose checksum fails is skipped to the next
+// magic number, as a reader of the closed file does. So each byte is read once, and a frame twice
+// at most.
 #include "store/frame_tail.h"
 
 #include <fcntl.h>

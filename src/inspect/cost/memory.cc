@@ -1,3 +1,7 @@
+// Activations are counted in vectors of the model's width per token, with a factor that was fitted
+// to published peaks, not derived: what a framework keeps alive is its affair. Weights are exact.
+// The peak is of the moment that takes most: the denoiser with its activations, the decoder with
+// its tile, or the largest of the other models while it runs, depending on what is offloaded when.
 #include "inspect/cost/memory.h"
 
 #include <fmt/format.h>

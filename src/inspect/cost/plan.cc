@@ -1,3 +1,7 @@
+// Defaults are filled in first, then each field is brought to what the model takes: sides are
+// multiples of the VAE's scale and the patches, frames are one and a multiple of its temporal
+// factor. What does not fit is refused with its two neighbours, unless it was recorded: then it is
+// rounded as that pipeline does, with a note. The limits keep every product below 2^63.
 #include "inspect/cost/plan.h"
 
 #include <fmt/format.h>

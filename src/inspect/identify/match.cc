@@ -1,3 +1,15 @@
+// Rules are tried in order, the most specific names first; a rule matches where all names of one of
+// its namings are there and all its tests hold. The first match gives the identity, but the search
+// goes on: a second one of another architecture, which no fact excludes, lowers the confidence and
+// is named. What was excluded keeps the fact that did it, those about something present before
+// those about something absent, because the first are the stronger ones.
+//
+// A name of the tensors that no published network of that architecture has excludes it, too
+// (vocabulary.h). If nothing matched, or only a generic rule, the same is tried under each prefix
+// that a quarter of the names bear.
+//
+// Cost: rules times the names they ask for, each a lookup; the words of the file are collected
+// once, when the first rule asks for them.
 #include "inspect/identify/match.h"
 
 #include <fmt/format.h>

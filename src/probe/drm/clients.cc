@@ -1,3 +1,7 @@
+// A client is found by its id, else by process and descriptor, in an array of fixed size: no
+// allocation in a sample. Busy time is what its counter grew over what the time, or the counter of
+// cycles, grew. A counter that goes back is noise once or twice, and a new start the third time in
+// a row.
 #include "probe/drm/clients.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// A value is parsed where it lies in the block. If the block ends within it, more is read and it is
+// parsed anew from its first byte: for events of some hundred bytes and a block of megabytes that
+// costs nothing, and the parser needs no state. What cannot be parsed is passed over by its
+// brackets, up to where the next event may begin, so damage costs the events that it hit and no
+// others.
 #include "store/import/chrome_reader.h"
 
 #include <cstring>
