@@ -1,7 +1,7 @@
 // All fields of a tier are one call to the driver. Each is asked with an answer that means failure,
-// so a field that the driver skips is not a zero. A field that fails is asked less and less often
-// (call_state.h), which keeps the call short. A value whose time stamp stands still is stale,
-// whatever it says.
+// so a field that the driver skips is not a zero. One that keeps failing is asked at every tenth
+// tick only, and one that the device does not have never again (call_state.h), which keeps the call
+// short. A value whose time stamp stands still is stale, whatever it says.
 #include "probe/nvidia/fields.h"
 
 #include <cstring>

@@ -1,8 +1,8 @@
 // One event at a time, in the order of the file, which need not be that of time: begins wait on a
 // stack per thread, or per id for async ones, for their end. Rows and names are numbers from the
 // first time they are met. Links between calls and their work on the device are kept as pairs of a
-// key and a span, and joined by sorting when all events are in (arrange.cc), so memory is that of
-// the spans.
+// key and a span, and joined (device_time.h) when all events are in (arrange.cc), so memory is that
+// of the spans.
 #include "store/import/chrome_mapper.h"
 
 #include <charconv>
