@@ -37,6 +37,7 @@
 #include <utility>
 #include <vector>
 
+#include <genscope/internal/optimize/batch_cores.h>
 #include <genscope/internal/optimize/queue_times.h>
 #include <genscope/optimize/retry.h>
 
@@ -59,26 +60,6 @@ struct CompatKey {
 inline double cost_units(double latent_tokens, double forwards) noexcept {
   return latent_tokens * forwards;
 }
-
-// --- what a batch costs
-
-// Least squares of seconds = a + c * cost over recent batches; old ones fade by `keep` each.
-class BatchModel {
- public:
-  explicit BatchModel(double keep = 0.98) noexcept : keep_(keep) {}
-  void add(double cost, double seconds) noexcept;
-  // None before batches of two different costs were seen (one suffices for that cost itself).
-  std::optional<double> seconds(double cost) const noexcept;
-  // How many times as fast `b` requests of cost `unit` are as one batch.
-  std::optional<double> gain(std::size_t b, double unit = 1) const noexcept;
-  std::uint64_t count() const noexcept { return count_; }
-
- private:
-  bool line(double& a, double& c) const noexcept;
-  double keep_;
-  double w_ = 0, x_ = 0, xx_ = 0, y_ = 0, xy_ = 0;
-  std::uint64_t count_ = 0;
-};
 
 struct BatchOptions {
   std::string name = "batcher";
@@ -160,31 +141,6 @@ struct SubmitOptions {
   // A request that has not begun is answered with `cancelled` when its turn comes.
   std::stop_token stop = {};
 };
-
-namespace internal {
-// One request of a Batcher. The batcher answers each once.
-struct BatchItem {
-  virtual ~BatchItem() = default;
-  virtual void fail(const Failed& failure) = 0;
-  virtual void answer() = 0;  // with the value that the run left in it
-};
-
-// The part of Batcher that knows no types.
-class BatcherCore {
- public:
-  // Fills the items, or says why not.
-  using Run = std::function<std::optional<Failed>(std::span<BatchItem* const>)>;
-  BatcherCore(Run run, BatchOptions options);
-  ~BatcherCore();
-  void submit(std::string_view key, const SubmitOptions& options, std::unique_ptr<BatchItem> item);
-  void drain();
-  BatchQueue& queue() const noexcept;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
-}  // namespace internal
 
 template <class In, class Out>
 class Batcher {

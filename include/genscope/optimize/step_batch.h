@@ -20,15 +20,13 @@
 // fail.
 //
 // Threads: a StepBatcher has one of its own, which calls the four functions; answers are given
-// there. StepQueue, its decisions, has no clock and no thread, and is for one thread at a time.
+// there.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <future>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -37,6 +35,7 @@
 #include <utility>
 #include <vector>
 
+#include <genscope/internal/optimize/batch_cores.h>
 #include <genscope/optimize/batch.h>
 
 namespace genscope::optimize {
@@ -49,81 +48,6 @@ struct StepOptions {
   std::size_t look_again_every = 256;  // steps, where batches do not pay; 0: never
   std::size_t most_waiting = 10'000;   // further requests are rejected
 };
-
-class StepQueue {
- public:
-  explicit StepQueue(StepOptions options = {});
-
-  // None: the queue is full.
-  std::optional<std::uint64_t> push(std::string_view key, std::int64_t deadline_ns,
-                                    std::int64_t now_ns);
-  struct Boundary {
-    std::vector<std::uint64_t> join;     // begin these
-    std::vector<std::uint64_t> expired;  // their deadline passed while they waited: answer these
-  };
-  // Between two steps.
-  Boundary boundary(std::int64_t now_ns);
-  // A step of all that run took so long.
-  void stepped(double seconds);
-  void left(std::uint64_t id, std::size_t steps);  // of one that runs, for the others' deadlines
-  // It is gone: finished, failed or cancelled, running or waiting.
-  void ended(std::uint64_t id);
-  // The step failed: all that run go back and run alone. A size that ran out of memory is not tried
-  // again.
-  std::vector<std::uint64_t> failed(bool out_of_memory);
-
-  std::size_t waiting() const noexcept { return waiting_count_; }
-  std::size_t running() const noexcept { return running_.size(); }
-  std::optional<double> gain(std::string_view key, std::size_t b) const;
-
- private:
-  struct Item {
-    std::uint64_t id = 0;
-    std::int64_t deadline_ns = kNoDeadline, arrived_ns = 0;
-    std::size_t left = 0;  // 0: not known yet
-    bool alone = false;
-  };
-  struct Key {
-    BatchModel model;
-    bool one_seen = false;
-    std::size_t out_at = SIZE_MAX, alone_steps = 0;
-    std::deque<Item> waiting;
-  };
-  bool may_join(const Key& key, std::int64_t now_ns) const;
-  Key& of(std::string_view key);
-
-  StepOptions options_;
-  std::map<std::string, Key, std::less<>> keys_;
-  Key* current_ = nullptr;  // of what runs
-  std::vector<Item> running_;
-  std::size_t waiting_count_ = 0;
-  std::uint64_t next_id_ = 1;
-};
-
-namespace internal {
-struct StepItem {
-  virtual ~StepItem() = default;
-  virtual std::optional<Failed> begin() = 0;  // from the start, also the second time
-  virtual std::size_t left() const = 0;
-  virtual void answer() = 0;  // finishes it
-  virtual void fail(const Failed& failure) = 0;
-};
-
-class StepCore {
- public:
-  using Step = std::function<std::optional<Failed>(std::span<StepItem* const>)>;
-  StepCore(Step step, StepOptions options);
-  ~StepCore();
-  void submit(std::string_view key, const SubmitOptions& options, std::unique_ptr<StepItem> item);
-  void drain();
-  std::uint64_t steps() const noexcept;
-  std::uint64_t requests_in_steps() const noexcept;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
-}  // namespace internal
 
 // In: a request. State: one that is being made. Out: its result.
 template <class In, class State, class Out>

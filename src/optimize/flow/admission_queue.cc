@@ -21,6 +21,7 @@
 #include <genscope/optimize/admission.h>
 
 #include "optimize/flow/counters.h"
+#include "optimize/flow/limit.h"
 #include "optimize/flow/queue_book.h"
 
 namespace genscope::optimize {

@@ -8,6 +8,7 @@
 
 #include <genscope/optimize/admission.h>
 
+#include "optimize/flow/limit.h"
 #include "testing/random.h"
 
 namespace genscope::optimize {

@@ -7,6 +7,8 @@
 
 #include <genscope/optimize/batch.h>
 
+#include "optimize/flow/batch_model.h"
+
 namespace genscope::optimize {
 
 void BatchModel::add(double cost, double seconds) noexcept {

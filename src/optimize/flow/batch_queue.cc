@@ -25,6 +25,7 @@
 #include <genscope/optimize/batch.h>
 
 #include "base/text.h"
+#include "optimize/flow/batch_model.h"
 #include "optimize/flow/counters.h"
 #include "optimize/flow/queue_book.h"
 

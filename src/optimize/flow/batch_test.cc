@@ -6,6 +6,7 @@
 
 #include <genscope/optimize/batch.h>
 
+#include "optimize/flow/batch_model.h"
 #include "testing/random.h"
 
 namespace genscope::optimize {

@@ -6,6 +6,7 @@
 
 #include <genscope/optimize/retry.h>
 
+#include "optimize/flow/quantile.h"
 #include "testing/random.h"
 
 namespace genscope::optimize {

@@ -13,6 +13,7 @@
 #include <genscope/optimize/retry.h>
 
 #include "optimize/flow/counters.h"
+#include "optimize/flow/quantile.h"
 
 namespace genscope::optimize {
 

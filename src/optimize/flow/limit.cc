@@ -13,6 +13,7 @@
 #include <genscope/optimize/admission.h>
 
 #include "optimize/flow/counters.h"
+#include "optimize/flow/limit.h"
 
 namespace genscope::optimize {
 namespace {

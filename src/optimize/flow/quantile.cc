@@ -5,6 +5,8 @@
 
 #include <genscope/optimize/retry.h>
 
+#include "optimize/flow/quantile.h"
+
 namespace genscope::optimize {
 namespace {
 

@@ -6,6 +6,8 @@
 
 #include <genscope/optimize/step_batch.h>
 
+#include "optimize/flow/step_queue.h"
+
 namespace genscope::optimize {
 namespace {
 

@@ -13,6 +13,7 @@
 #include <genscope/record.h>
 
 #include "optimize/flow/counters.h"
+#include "optimize/flow/step_queue.h"
 
 namespace genscope::optimize::internal {
 

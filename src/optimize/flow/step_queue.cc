@@ -8,6 +8,7 @@
 #include <genscope/optimize/step_batch.h>
 
 #include "optimize/flow/counters.h"
+#include "optimize/flow/step_queue.h"
 
 namespace genscope::optimize {
 
