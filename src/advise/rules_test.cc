@@ -104,9 +104,10 @@ constexpr FactPair kPairs[] = {
   {"HOST-FULL", "host.memory_peak_share=0.96", "host.memory_peak_share=0.95"},
   {"HOST-SWAP", "host.swap_in_bytes_per_second=5e7 host.major_faults_per_second=3 host.read_bytes_per_second=6e7 gpu.busy_ratio=0.1", "host.swap_in_bytes_per_second=0"},
   // processes
-  {"CPU-OTHERS", "time.cpu_wait_share=0.4 host.other_cores=1.2 host.own_cores=0.7 host.cpus=2", "host.other_cores=0.1 host.own_cores=1.9"},
-  {"CPU-OTHERS", "time.cpu_wait_share=0.4 host.other_cores=1.2 host.own_cores=0.7 host.cpus=2", "time.cpu_wait_share=0.1"},
-  {"CPU-OTHERS", "time.cpu_wait_share=0.4 host.other_cores=1.2 host.own_cores=0.7 host.cpus=2 host.throttled_share=0", "host.cpus=8"},
+  {"CPU-OTHERS", "time.cpu_wait_share=0.4 time.on_cpu_share=0.5 time.ready_share=0.3 host.other_cores=1.2 host.own_cores=0.7 host.cpus=2", "time.on_cpu_share=0.01 time.ready_share=0.02"},
+  {"CPU-OTHERS", "time.cpu_wait_share=0.4 time.on_cpu_share=0.5 time.ready_share=0.3 host.other_cores=1.2 host.own_cores=0.7 host.cpus=2", "host.other_cores=0.1 host.own_cores=1.9"},
+  {"CPU-OTHERS", "time.cpu_wait_share=0.4 time.on_cpu_share=0.5 time.ready_share=0.3 host.other_cores=1.2 host.own_cores=0.7 host.cpus=2", "time.cpu_wait_share=0.1"},
+  {"CPU-OTHERS", "time.cpu_wait_share=0.4 time.on_cpu_share=0.5 time.ready_share=0.3 host.other_cores=1.2 host.own_cores=0.7 host.cpus=2 host.throttled_share=0", "host.cpus=8"},
   {"CPU-STEAL", "host.steal_share=0.06", "host.steal_share=0.05"},
   {"CPU-QUOTA", "host.throttled_share=0.3", "host.throttled_share=0.04"},
   {"CPU-OVERSUB", "time.cpu_wait_share=0.7 host.threads_seen=16 host.cpus=4 host.own_cores=3.9 host.other_cores=0.1", "host.other_cores=2"},

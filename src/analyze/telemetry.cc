@@ -181,7 +181,9 @@ class TraceTelemetry {
     const CounterColumns& counters = trace_.counters;
     const std::uint32_t first = series.rows.front(), last = series.rows.back();
     const std::int64_t span_ns = subtract(counters.at_ns[last], counters.at_ns[first]);
-    if (span_ns <= 0) return;
+    constexpr std::int64_t kLeastSteadyNs =
+        1'000'000'000;  // a run that is over at once has no share
+    if (span_ns < kLeastSteadyNs) return;
     result.probe_steady_ratio =
         result.probe_steady_ratio.value_or(0) +
         (counters.value[last] - counters.value[first]) / static_cast<double>(span_ns);
