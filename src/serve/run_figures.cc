@@ -1,9 +1,12 @@
 #include "serve/run_figures.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <new>
 #include <string_view>
 
 #include <genscope/advise.h>
@@ -113,6 +116,62 @@ std::map<std::string, RunFigures> figures_of(const std::vector<RunEntry>& runs,
     static_cast<void>(ignored);
   }
   return figures;
+}
+
+ListFigures::~ListFigures() {
+  stop();
+  if (reader_.joinable()) reader_.join();
+}
+
+bool ListFigures::stop() {
+  const std::lock_guard lock(mutex_);
+  stop_ = true;
+  return !reading_;
+}
+
+std::map<std::string, RunFigures> ListFigures::of(const std::vector<RunEntry>& runs) {
+  const std::lock_guard lock(mutex_);
+  if (!std::exchange(noted_, true)) {
+    for (auto& [id, note] : read_notes(folder_ + "/.genscope-list")) {
+      known_[id] = {note.mark, std::move(note.figures)};
+    }
+  }
+  std::map<std::string, RunFigures> figures;
+  std::vector<RunEntry> missing;
+  for (const RunEntry& run : runs) {
+    if (run.in_progress) continue;
+    const auto known = known_.find(run.id);
+    if (known == known_.end() || known->second.mark != mark_of(run)) {
+      missing.push_back(run);
+    } else if (known->second.figures) {
+      figures.emplace(run.id, *known->second.figures);
+    }
+  }
+  if (missing.empty() || reading_ || stop_) return figures;
+  if (reader_.joinable()) reader_.join();
+  try {
+    reader_ = std::thread([this, runs = std::move(missing)] { read(runs); });
+    reading_ = true;
+  } catch (const std::exception&) {  // no thread to be had: the list is without these figures
+  }
+  return figures;
+}
+
+void ListFigures::read(const std::vector<RunEntry>& runs) {
+  constexpr int kLowest = 19;  // programs that are being recorded come first
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kLowest);
+  for (const RunEntry& run : runs) {
+    std::optional<RunFigures> figures;
+    try {
+      figures = read_figures(run);
+    } catch (const std::bad_alloc&) {  // as one that cannot be read
+    }
+    const std::lock_guard lock(mutex_);
+    if (stop_) break;
+    known_[run.id] = {mark_of(run), std::move(figures)};
+  }
+  const std::lock_guard lock(mutex_);
+  reading_ = false;
 }
 
 }  // namespace genscope::serve

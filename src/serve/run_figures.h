@@ -2,7 +2,11 @@
 #pragma once
 
 #include <map>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "serve/runs.h"
@@ -16,5 +20,33 @@ namespace genscope::serve {
 // is noted of others can go. A run that cannot be read has none.
 std::map<std::string, RunFigures> figures_of(const std::vector<RunEntry>& runs,
                                              const std::string& folder, bool all);
+
+// The same for a server, which must answer at once and writes nothing beside the runs: what is
+// known now, while a thread of low priority reads the rest, a run at a time. Any thread may ask.
+class ListFigures {
+ public:
+  explicit ListFigures(std::string folder) : folder_(std::move(folder)) {}
+  ListFigures(const ListFigures&) = delete;
+  ~ListFigures();  // waits for the run at hand
+
+  std::map<std::string, RunFigures> of(const std::vector<RunEntry>& runs);
+  // Reads no further run. False: one is still being read, and the end of this object waits for it.
+  bool stop();
+
+ private:
+  struct Known {
+    std::string mark;
+    std::optional<RunFigures> figures;  // none: it cannot be read
+  };
+  void read(const std::vector<RunEntry>& runs);
+
+  const std::string folder_;
+  std::mutex mutex_;
+  std::map<std::string, Known> known_;
+  bool noted_ = false;    // what `genscope list` has noted was looked at
+  bool reading_ = false;  // the thread has not come to its end
+  bool stop_ = false;
+  std::thread reader_;
+};
 
 }  // namespace genscope::serve

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include <genscope/store.h>
 
@@ -130,6 +131,26 @@ TEST(RunList, FiguresAreReadOnceAndAgainWhenTheRunChanged) {
   EXPECT_EQ(figures_of(*list_runs(dir.path()), dir.path(), true).size(), 1u);
   std::ofstream(path + "/trace-7-0.gst") << "x";
   EXPECT_THAT(figures_of(*list_runs(dir.path()), dir.path(), true), IsEmpty());
+}
+
+TEST(RunList, AServerReadsFiguresWhileItAnswers) {
+  const genscope::testing::TempDir dir;
+  for (int hour = 1; hour <= 3; ++hour) make_listed(dir, "r" + std::to_string(hour), "x", hour);
+  std::ofstream(make_listed(dir, "bad", "x", 4) + "/trace-7-0.gst") << "x";
+  const auto runs = list_runs(dir.path());
+  ListFigures figures(dir.path());
+  std::vector<std::thread> askers;  // as several viewers
+  for (int i = 0; i < 4; ++i) {
+    askers.emplace_back([&] {
+      while (figures.of(*runs).size() < 3) std::this_thread::yield();
+    });
+  }
+  for (std::thread& asker : askers) asker.join();
+  EXPECT_THAT(figures.of(*runs)["r2"].stages, ElementsAre("denoise 90%"));
+  EXPECT_FALSE(std::filesystem::exists(dir.path() + "/.genscope-list")) << "it writes nothing";
+  figures_of(*runs, dir.path(), true);  // as `genscope list` notes them
+  ListFigures noted(dir.path());
+  EXPECT_EQ(noted.of(*runs).size(), 3u) << "known at once";
 }
 
 TEST(RunList, TagsAreKeptInTheManifest) {

@@ -17,6 +17,7 @@
 #include "serve/kept_runs.h"
 #include "serve/live.h"
 #include "serve/metrics.h"
+#include "serve/run_figures.h"
 #include "serve/runs.h"
 #include "serve/url.h"
 
@@ -80,7 +81,8 @@ class SiteImpl final : public Site {
   explicit SiteImpl(const SiteOptions& options)
       : options_(with_whole_path(options)),
         guard_(options.token, hosts_of(options)),
-        live_(options_.folder, options_.interval) {}
+        live_(options_.folder, options_.interval),
+        figures_(options_.folder) {}
   // The live thread and the handlers use each other's half: both end before either goes.
   ~SiteImpl() override {
     stop(std::chrono::milliseconds(0));
@@ -115,7 +117,8 @@ class SiteImpl final : public Site {
     const bool answered = !server_ || server_->stop(grace);
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         deadline - std::chrono::steady_clock::now());
-    return live_.stop(std::max(left, std::chrono::milliseconds(100))) && answered;
+    const bool read = figures_.stop();
+    return live_.stop(std::max(left, std::chrono::milliseconds(100))) && answered && read;
   }
 
  private:
@@ -150,7 +153,7 @@ class SiteImpl final : public Site {
     if (path == "/api/v1/runs") {
       const Result<std::vector<RunEntry>> runs = list_runs(options_.folder);
       if (!runs) return cannot_look(runs.error());
-      return {.type = kJson, .body = runs_json(*runs)};
+      return {.type = kJson, .body = runs_json(*runs, figures_.of(*runs))};
     }
     for (const std::string_view prefix : {"/runs/", "/api/v1/runs/"}) {
       if (!path.starts_with(prefix)) continue;
@@ -207,6 +210,7 @@ class SiteImpl final : public Site {
   Guard guard_;
   LiveRuns live_;
   KeptRuns kept_;
+  ListFigures figures_;
   std::unique_ptr<HttpServer> server_;  // of the thread that starts and stops
   // The same for its own threads, which may answer before start() has returned; null until then.
   std::atomic<HttpServer*> answering_{nullptr};

@@ -1,7 +1,7 @@
 // Believable pages for tests, screenshots and benchmarks: a text-to-video run on two ranks with a GPU
 // each. All figures are made up, by a generator with a fixed seed, so that each call gives the same.
 import type { Json, JsonObject } from "../src/data/container";
-import type { CounterIn, EventIn, PageIn, RunIn, SpanIn, TrackIn } from "./make_page";
+import type { CounterIn, EventIn, OutlineIn, PageIn, RunIn, SpanIn, TrackIn } from "./make_page";
 
 export function random(seed: number): () => number {
   let state = seed >>> 0;
@@ -274,6 +274,22 @@ const part = (name: string, before: number, after: number, share: number): JsonO
   name, before, after, difference: after - before, interval: { low: after - before - 0.2, high: after - before + 0.2 }, share, of: [],
 });
 
+function outline(side: string, nth: number): OutlineIn {
+  const step_ns = (side === "after" ? 175e6 : 251e6) * (1 + nth / 60);
+  const at = (i: number): number => 3.2e9 + i * step_ns;
+  const steps = Array.from({ length: 48 }, (_, i) => i);
+  const end = at(48);
+  return {
+    side, name: "wan-1.3b", path: `genscope-runs/${side}-${nth}`, wall_ns: end + 2.2e9,
+    stages: [["load_model", 0.2e9, 2.1e9], ["text_encoding", 2.4e9, 0.6e9], ["denoise", 3.1e9, end - 3.1e9], ["vae_decode", end + 0.1e9, 1.5e9]],
+    step_begin: steps.map(at), step: steps.map((i) => step_ns * (i === 0 ? 2.4 : 1 + 0.03 * Math.sin(i * 1.7 + nth))),
+    series: [
+      { entity: "tree", metric: "rss_bytes", unit: "B", at: steps.map((i) => i * 0.35e9), value: steps.map((i) => 0.4e9 + 2.8e9 * Math.min(1, i / 8) + 2e7 * nth) },
+      { entity: "tree", metric: "cpu_ns", unit: "ns", at: steps.map((i) => i * 0.35e9), value: steps.map((i) => i * 0.4e9 * (1 + nth / 20)) },
+    ],
+  };
+}
+
 export function demo_compare(): PageIn {
   const row = (name: string, kind: string, unit: string, before: number | null, after: number | null, low: number | null, high: number | null, verdict: string, n = 48): JsonObject => ({
     name, kind, unit, before, after, before_runs: before === null ? 0 : 3, after_runs: after === null ? 0 : 3, before_count: before === null ? 0 : n, after_count: after === null ? 0 : n,
@@ -281,6 +297,7 @@ export function demo_compare(): PageIn {
   });
   return {
     mode: "compare", names: [], kinds: [], tracks: [], runs: [compared_run(false), compared_run(true)],
+    outlines: { runs: ["before", "after"].flatMap((side) => [1, 2, 3, 4].map((nth) => outline(side, nth))), left_out: 2 },
     compare: {
       schema: "genscope.compare/2",
       before: { runs: [1, 2, 3].map((i) => ({ name: "wan-1.3b, eager", id: `2026111${i}-wan`, path: `genscope-runs/2026111${i}-wan`, total_ns: 19.1e9 })) },

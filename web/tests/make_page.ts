@@ -43,9 +43,20 @@ export interface RunIn {
   kinds: string[];
   tracks: TrackIn[];
 }
+export interface OutlineIn {
+  side: string;
+  name?: string;
+  path?: string;
+  wall_ns: number;
+  stages: [string, number, number][];
+  step_begin?: number[];
+  step?: number[];
+  series?: { entity: string; metric: string; unit: string; at: number[]; value: number[] }[];
+}
 export interface PageIn {
   mode?: string;
   runs?: RunIn[];
+  outlines?: { runs: OutlineIn[]; left_out: number };
   report?: JsonObject;
   compare?: JsonObject;
   names: string[];
@@ -178,6 +189,13 @@ export function page_header(page: PageIn, blobs: Blobs): JsonObject {
   if (page.report) header["report"] = page.report;
   if (page.compare) header["compare"] = page.compare;
   if (page.runs) header["runs"] = page.runs.map((run) => ({ names: run.names, kinds: run.kinds, tracks: run.tracks.map((track) => encode_track(blobs, track, run.names.length > 0xffff)), limits: null }));
+  if (page.outlines) {
+    const runs = page.outlines.runs.map((run) => ({
+      name: "", path: "", ...run, steps: run.step?.length ?? 0, step_begin: blobs.add("f64", run.step_begin ?? []), step: blobs.add("f64", run.step ?? []),
+      series: (run.series ?? []).map((one) => ({ ...one, at: blobs.add("f64", one.at), value: blobs.add("f64", one.value) })),
+    }));
+    header["outlines"] = { runs, left_out: page.outlines.left_out };
+  }
   return header;
 }
 

@@ -4,6 +4,7 @@
 // run's begin as doubles, exact up to 2^53 (104 days).
 import { is_object, list, PageError, read_column, read_container, same_length, type Json, type JsonObject } from "./container";
 import { align } from "./aligned";
+import { read_outlines, type Outlines } from "./outlines";
 import { as_report, type CompareDoc, type Report } from "./report";
 import { read_rows, type Row } from "./rows";
 
@@ -78,6 +79,7 @@ export interface Page extends Run {
   report: Report | null;
   compare: CompareDoc | null;
   runs: [Run, Run] | null; // before and after, of a comparison; then the tracks are both, aligned
+  outlines: Outlines | null; // of the runs of a comparison
   events: Events;
   counters: Counter[];
   throttle_reasons: ThrottleReason[];
@@ -224,6 +226,7 @@ export function read_page(bytes: Uint8Array): Page {
     report: is_object(report) ? as_report(report) : null,
     compare: is_object(header["compare"]) ? (header["compare"] as unknown as CompareDoc) : null,
     runs,
+    outlines: __SERVED__ ? null : read_outlines(blobs, header["outlines"]),
     ...((runs && align(...runs)) ?? read_run(blobs, header)),
     events: read_events(blobs, header["events"]),
     counters: list(header["counters"], "counters").map((counter, i) => read_counter(blobs, counter, i)),

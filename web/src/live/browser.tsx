@@ -9,7 +9,7 @@ import { handle_key } from "../ui/keys";
 import { Empty, Section } from "../ui/parts";
 import { signal } from "../ui/signals";
 import { query, theme, toggled } from "../ui/state";
-import { measured, Table, words, type Column } from "../ui/table";
+import { measured, minor, Table, words, type Column } from "../ui/table";
 import { fetch_runs, link_of, type RunEntry } from "./client";
 import { state_text } from "./exit";
 import { kRefused, LinkText } from "./link_text";
@@ -34,18 +34,22 @@ const name_of = (run: RunEntry): string => cut(run.name || run.id, 80);
 const state_of = (run: RunEntry): [string, string] => (run.in_progress ? ["running", "● running"] : state_text(run.state, run.exit_code));
 const when = (run: RunEntry): string | null => run.started && run.started.slice(0, 19).replace("T", " ");
 
-const columns = (wall: boolean): Column<RunEntry>[] => [
+// Columns that no run fills are left out.
+const columns = (all: RunEntry[]): Column<RunEntry>[] => [
   words("Run", name_of, (r) => (
     <span class="run-name">
       <input type="checkbox" aria-label={`Compare ${name_of(r)}, ${cut(r.id, 80)}`} checked={picked.value.has(r.id)} onChange={() => (picked.value = toggled(picked.value, r.id))} />
-      <a href={`/runs/${encodeURIComponent(r.id)}${location.search}#theme=${theme.value}`}><b>{name_of(r)}</b><small>{cut([r.id, ...r.tags].join(" · "), 160)}</small></a>
+      <a title={cut(r.headline, 400)} href={`/runs/${encodeURIComponent(r.id)}${location.search}#theme=${theme.value}`}><b>{name_of(r)}</b><small>{cut(r.id, 120)}</small></a>
     </span>
   )),
   words("State", (r) => state_of(r)[1], (r) => <span class={`run-state ${state_of(r)[0]}`}>{state_of(r)[1]}</span>),
-  words("Started, UTC", when, (r) => <span class="run-state">{cut(when(r) ?? "–")}</span>),
-  ...(wall ? [measured("Took", (r: RunEntry) => r.wall_ns, format_ns)] : []),
-  measured("Processes", (r) => r.processes, format_count),
-  measured("Size", (r) => r.bytes, format_bytes),
+  minor(words("Started, UTC", when, (r) => <span class="run-state">{cut(when(r) ?? "–")}</span>)),
+  ...(all.some((r) => r.wall_ns !== null) ? [measured("Took", (r: RunEntry) => r.wall_ns, format_ns)] : []),
+  ...(all.some((r) => r.stages.length > 0) ? [minor(words("Stages", (r: RunEntry) => r.stages[0], (r) => cut(r.stages.join(", ") || "–", 120)))] : []),
+  ...(all.some((r) => r.findings !== null) ? [minor(measured("Findings", (r: RunEntry) => r.findings, format_count))] : []),
+  ...(all.some((r) => r.tags.length > 0) ? [minor(words("Tags", (r: RunEntry) => r.tags.join(" "), (r) => cut(r.tags.join(", ") || "–", 80)))] : []),
+  minor(measured("Processes", (r) => r.processes, format_count)),
+  minor(measured("Size", (r) => r.bytes, format_bytes)),
 ];
 
 const quoted = (id: string): string => (/^[\w.+-]+$/.test(id) ? id : `'${id.replaceAll("'", "'\\''")}'`);
@@ -60,16 +64,16 @@ function Compare() {
 function List() {
   const all = runs.value!;
   const wanted = query.value.trim().toLowerCase();
-  const found = useMemo(() => all.filter((run) => [run.name, run.id, state_of(run)[1], when(run), ...run.tags].join(" ").toLowerCase().includes(wanted)), [all, wanted]);
+  const found = useMemo(() => all.filter((run) => [run.name, run.id, state_of(run)[1], when(run), ...run.tags, ...run.stages].join(" ").toLowerCase().includes(wanted)), [all, wanted]);
   if (all.length === 0) return <Empty>No run is in this folder yet. Record one: <code>genscope run -- python generate.py</code>. It appears here while it goes on.</Empty>;
   return (
     <>
       <div class="toolbar">
-        <label class="search"><Icon name="search" /><input id="search" type="search" aria-label="Search the runs" placeholder="name, state, tag, date" value={query.value} onInput={(event) => (query.value = event.currentTarget.value)} /></label>
+        <label class="search"><Icon name="search" /><input id="search" type="search" aria-label="Search the runs" placeholder="name, state, tag, date, stage" value={query.value} onInput={(event) => (query.value = event.currentTarget.value)} /></label>
         <small>{found.length} of {all.length}; tick two to compare them</small>
       </div>
       <Compare />
-      <Table caption="Runs" rows={found} most={100} columns={columns(all.some((run) => run.wall_ns !== null))} />
+      <Table caption="Runs" rows={found} most={100} columns={columns(all)} />
     </>
   );
 }

@@ -13,6 +13,9 @@ export interface RunEntry {
   wall_ns: number | null;
   state: string;
   tags: string[];
+  headline: string;
+  stages: string[];
+  findings: number | null; // null: the run was not read yet
   in_progress: boolean;
   exit_code: number | null;
   processes: number | null;
@@ -40,6 +43,9 @@ export async function fetch_runs(): Promise<RunEntry[]> {
     wall_ns: number_of(r["wall_ns"]),
     state: text_of(r["state"]),
     tags: strings(r["tags"]),
+    headline: text_of(r["headline"]),
+    stages: strings(r["stages"]),
+    findings: number_of(r["findings"]),
     in_progress: r["in_progress"] === true,
     exit_code: number_of(r["exit_code"]),
     processes: number_of(r["processes"]),

@@ -66,7 +66,7 @@ function Parts({ parts, notes }: { parts: PartChange[]; notes: string[] }) {
   const rows = parts.flatMap((part) => [part, ...(part.of ?? []).map((of) => ({ ...of, name: `${part.name}: ${of.name}` }))]);
   const value = (p: PartChange, v: number): string => (p.name.endsWith(": steps") ? v.toFixed(0) : format_ns(v * 1e9));
   return (
-    <Section title="Where the difference is" note="means of the runs; the parts add up to the total">
+    <Section title="Where the difference is" note="means over the runs; the parts add up to the total">
       <Table
         caption="Parts of the difference"
         rows={rows}
@@ -104,7 +104,7 @@ export function CompareView({ page }: { page: Page }) {
       <p class="verdict">{cut(doc.headline ?? "", 600)}</p>
       {(doc.incomparable ?? []).map((why, i) => <p key={i} class="banner" role="note">▲ {cut(why, 400)}</p>)}
       {(doc.notes ?? []).map((note, i) => <p key={i} class="hint">{cut(note, 400)}</p>)}
-      <Section title="What changed" note={`changes within ${format_ratio(noise)} are none; intervals are 95 %${single ? ", of the spans of these two runs" : ""}`}>
+      <Section title="What changed" note={`changes smaller than ${format_ratio(noise)} are ignored; intervals are 95 %${single ? ", over the spans of these two runs" : ""}`}>
         {rows.length === 0 ? (
           <Empty>The two have nothing in common that could be compared.</Empty>
         ) : (

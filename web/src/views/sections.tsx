@@ -13,6 +13,7 @@ import { GpuView } from "./gpu";
 import { HostView } from "./host";
 import { has_idle, IdleView } from "./idle";
 import { has_memory, MemoryView } from "./memory";
+import { OverlayView } from "./overlay";
 import { RanksView } from "./ranks";
 import { StagesView } from "./stages";
 import { SummaryView } from "./summary";
@@ -35,11 +36,12 @@ const compared: SectionInfo[] = __SERVED__
   ? []
   : [
       { id: "compare", title: "Compare", icon: "compare", View: CompareView, shown: (page) => page.mode === "compare" },
+      { id: "runs", title: "Runs", icon: "ranks", View: OverlayView, shown: (page) => page.outlines !== null },
       { id: "difference", title: "Flame", icon: "flame", View: FlameDiffView, shown: (page) => page.runs !== null },
     ];
 
 export const kSections: SectionInfo[] = [
-  ...compared.slice(0, 1),
+  ...compared.slice(0, 2),
   { id: "summary", title: "Summary", icon: "summary", View: SummaryView, shown: report },
   { id: "timeline", title: "Timeline", icon: "timeline", View: Timeline, shown: (page) => report(page) || page.tracks.length > 0 },
   { id: "stages", title: "Stages", icon: "stages", View: StagesView, shown: report },
@@ -56,7 +58,7 @@ export const kSections: SectionInfo[] = [
   { id: "idle", title: "Idle and overlap", icon: "idle", View: IdleView, shown: (page) => report(page) && has_idle(page) },
   { id: "memory", title: "Memory", icon: "memory", View: MemoryView, shown: (page) => report(page) && has_memory(page) },
   { id: "flame", title: "Flame", icon: "flame", View: FlameView, shown: report },
-  ...compared.slice(1),
+  ...compared.slice(2),
   { id: "ranks", title: "Ranks", icon: "ranks", View: RanksView, shown: (page) => report(page) && ranks(page) > 1 },
   { id: "system", title: "System", icon: "system", View: SystemView, shown: report },
   { id: "data", title: "Data", icon: "data", View: DataView, shown: () => true },

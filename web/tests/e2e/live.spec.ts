@@ -310,7 +310,7 @@ test("TheListOfRunsSortsSearchesAndRefreshes", async ({ page }) => {
   await page.clock.install();
   server.runs = [
     entry_of("b-running"),
-    entry_of("a-ended", { in_progress: false, exit_code: 0, bytes: 9e9, wall_ns: 61e9 }),
+    entry_of("a-ended", { in_progress: false, exit_code: 0, bytes: 9e9, wall_ns: 61e9, tags: ["baseline"], headline: "Denoise took 66% of 61 s.", stages: ["denoise 66%", "vae 11%"], findings: 2 }),
     entry_of("c-failed", { in_progress: false, exit_code: 3 }),
     entry_of("d-killed", { in_progress: false, exit_code: 137 }),
     entry_of("e-unknown", { in_progress: false, started: null }),
@@ -319,6 +319,10 @@ test("TheListOfRunsSortsSearchesAndRefreshes", async ({ page }) => {
   const names = page.locator("th a b");
   await expect(names).toHaveText(["b-running", "a-ended", "c-failed", "d-killed", "e-unknown"]);
   await expect(page.locator("tbody td:nth-child(2)")).toHaveText(["● running", "✓ ended 0", "✖ failed 3", "✖ killed, signal 9", "? unknown"]);
+  await expect(page.locator("thead th")).toContainText(["Run", "State", "Started, UTC", "Took", "Stages", "Findings", "Tags", "Processes", "Size"]);
+  await expect(page.locator("tbody tr:nth-child(2) td:nth-child(n+4)")).toContainText(["61", "denoise 66%, vae 11%", "2", "baseline"]);
+  await expect(page.locator("tbody tr:nth-child(2) a")).toHaveAttribute("title", "Denoise took 66% of 61 s.");
+  await expect(page.locator("tbody tr:nth-child(1) td:nth-child(n+4)")).toContainText(["–", "–", "–", "–"]);
   await page.getByRole("button", { name: "Run", exact: true }).click();
   await expect(names.first()).toHaveText("a-ended");
   await page.keyboard.press("/");

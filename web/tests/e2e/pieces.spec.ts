@@ -126,6 +126,7 @@ test("AComparisonAlignsStagesAndColoursTheFlame", async ({ page }) => {
 test("AComparisonWithoutRunsHasNoPictures", async ({ page }) => {
   const plain = demo_compare();
   delete plain.runs;
+  delete plain.outlines;
   await open(page, write_page("pieces-plain", plain));
   await expect(page.getByRole("tab")).toHaveCount(2);
 });

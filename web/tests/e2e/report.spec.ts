@@ -32,6 +32,26 @@ test("EverySectionShowsItselfAndAsksNoServer", async ({ page }) => {
   expect(trouble).toEqual([]);
 });
 
+test("RunsAreDrawnOverOneAnother", async ({ page }) => {
+  const trouble = watch(page);
+  await open(page, compare, "#tab=runs");
+  const lanes = page.locator(".lane:not(.axis)");
+  await expect(lanes).toHaveCount(8);
+  await expect(page.locator(".card-head").first()).toContainText("8 of 10 runs");
+  await expect(page.locator(".lane i:not(.swatch)")).toHaveCount(32);
+  const left = (nth: number): Promise<number> => lanes.nth(nth).locator("i[title^='vae_decode']").evaluate((box) => box.getBoundingClientRect().left);
+  expect(await left(0)).toBeGreaterThan((await left(4)) + 20);
+  await page.getByLabel("Line up at").selectOption("vae_decode");
+  expect(Math.abs((await left(0)) - (await left(4)))).toBeLessThan(1);
+  await expect(page.locator(".legend").nth(1).locator("li")).toHaveCount(8);
+  await lanes.nth(2).getByRole("button").click();
+  await expect(page.locator(".legend").nth(1).locator("li")).toHaveCount(7);
+  await page.getByRole("button", { name: "over time" }).click();
+  await expect(page.locator("figure.chart").first()).toContainText("over time");
+  await expect(page.locator("tbody tr")).toHaveCount(8);
+  expect(trouble).toEqual([]);
+});
+
 test("SummarySaysWhatHappened", async ({ page }) => {
   await open(page, demo);
   await expect(page.locator(".verdict")).toHaveText("Denoise took 66% of 19.1 s: 48 steps of 175 ms. 4 findings.");

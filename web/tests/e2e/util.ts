@@ -50,5 +50,5 @@ export async function view_of(page: Page): Promise<[number, number] | null> {
   const text = hash_of(page).get("view");
   return text === null ? null : (text.split("~").map(Number) as [number, number]);
 }
-export const kCompareTabs = ["compare", "timeline", "difference", "data"];
+export const kCompareTabs = ["compare", "runs", "timeline", "difference", "data"];
 export const kTabs = ["summary", "timeline", "stages", "findings", "gpu", "host", "idle", "memory", "flame", "ranks", "system", "data"];

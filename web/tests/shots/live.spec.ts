@@ -16,8 +16,8 @@ for (const [name, width, height, scheme] of kSizes) {
     server.page = { ...demo_page(), counters: [] };
     server.runs = [
       entry_of("20261116-101503-wan-1.3b-4242", { name: "wan-1.3b, 64 ranks", started: "2026-11-16T10:15:03Z", processes: 65, bytes: 88_123_456 }),
-      entry_of("20261116-094412-fox-3977", { name: "fox in snow", started: "2026-11-16T09:44:12Z", in_progress: false, exit_code: 0, processes: 2, bytes: 5_123_456 }),
-      entry_of("20261116-093001-fox-3800", { name: "fox in snow", started: "2026-11-16T09:30:01Z", in_progress: false, exit_code: 1, processes: 2, bytes: 323_456 }),
+      entry_of("20261116-094412-fox-3977", { name: "fox in snow", started: "2026-11-16T09:44:12Z", in_progress: false, exit_code: 0, processes: 2, bytes: 5_123_456, wall_ns: 14.4e9, tags: ["baseline"], headline: "Denoise took 66% of 14.4 s: 48 steps of 175 ms. 2 findings.", stages: ["denoise 66%", "load_model 15%", "vae_decode 11%"], findings: 2 }),
+      entry_of("20261116-093001-fox-3800", { name: "fox in snow", started: "2026-11-16T09:30:01Z", in_progress: false, exit_code: 1, processes: 2, bytes: 323_456, wall_ns: 1.25e9, stages: ["load_model 96%"], findings: 0 }),
       entry_of("20261115-181200-train-2211", { name: "lora training, second attempt with a name that is rather long", started: "2026-11-15T18:12:00Z", in_progress: false, exit_code: 137, bytes: 1.2e9 }),
       entry_of("20261115-170733-sdxl-2100", { name: "sdxl", started: "2026-11-15T17:07:33Z", in_progress: false, bytes: 44_000 }),
     ];

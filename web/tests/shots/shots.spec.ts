@@ -6,7 +6,7 @@ import { demo_compare, demo_page } from "../demo";
 import { encode_page, fill_bundle } from "../make_page";
 
 const out = process.env["SHOTS"] ?? "/tmp/shots";
-const all = (process.env["TABS"] ?? "summary,timeline,stages,findings,gpu,host,idle,memory,flame,ranks,system,data,compare,compare-timeline,compare-difference").split(",");
+const all = (process.env["TABS"] ?? "summary,timeline,stages,findings,gpu,host,idle,memory,flame,ranks,system,data,compare,compare-runs,compare-timeline,compare-difference").split(",");
 
 test.beforeAll(() => {
   mkdirSync(out, { recursive: true });

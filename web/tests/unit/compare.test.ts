@@ -1,13 +1,15 @@
 import { describe, expect, it } from "vitest";
 
 import { align, pair_up } from "../../src/data/aligned";
+import { common_stages, median, shifts, time_of_stage } from "../../src/data/outlines";
+import { PageError, type Json } from "../../src/data/container";
 import { diff_flames, generations } from "../../src/data/flame_diff";
 import { linked } from "../../src/data/flow";
 import { read_page, type Page, type Run } from "../../src/data/page";
 import { neighbour, ref_of, spans_between, view_span } from "../../src/data/search";
 import { band_totals, throttle_bands } from "../../src/data/throttle";
 import { demo_compare, demo_page } from "../demo";
-import { encode_page, type SpanIn } from "../make_page";
+import { container, encode_page, type SpanIn } from "../make_page";
 
 const kNames = ["load", "denoise", "decode", "all", "step", "extra"];
 const kKinds = ["stage", "stage", "stage", "session", "step", "stage"];
@@ -29,6 +31,44 @@ const after = run([
   { begin: 45, duration: 5, name: 4, lane: 2 },
   { begin: 75, duration: 10, name: 2, lane: 1 },
 ]);
+
+describe("Outlines", () => {
+  const outlines = read_page(encode_page(demo_compare())).outlines!;
+  it("AreReadWithTheirSeries", () => {
+    expect(outlines.left_out).toBe(2);
+    expect(outlines.runs.map((r) => r.label)).toEqual(["before 1", "before 2", "before 3", "before 4", "after 1", "after 2", "after 3", "after 4"]);
+    const first = outlines.runs[0]!;
+    expect(first.step.length).toBe(48);
+    expect(first.stages[1]).toEqual({ name: "text_encoding", begin: 2.4e9, end: 3e9 });
+    expect(first.series.map((s) => s.metric)).toEqual(["rss_bytes", "cpu_ns"]);
+  });
+  it("LineUpAtAStageThatAllHave", () => {
+    expect(common_stages(outlines.runs)).toEqual(["load_model", "text_encoding", "denoise", "vae_decode"]);
+    const lacking = [outlines.runs[0]!, { ...outlines.runs[1]!, stages: outlines.runs[1]!.stages.slice(2) }];
+    expect(common_stages(lacking)).toEqual(["denoise", "vae_decode"]);
+    expect(shifts(lacking, "denoise")).toEqual([3.1e9, 3.1e9]);
+    expect(shifts(lacking, "")).toEqual([0, 0]);
+    expect(shifts(lacking, "load_model"), "a run without it stays").toEqual([0.2e9, 0]);
+  });
+  it("HaveFiguresOnlyForWhatIsThere", () => {
+    expect(time_of_stage(outlines.runs[0]!, "vae_decode")).toBe(1.5e9);
+    expect(time_of_stage(outlines.runs[0]!, "nothing")).toBeNull();
+    expect(median(new Float64Array())).toBeNull();
+    expect(median(Float64Array.of(3, 1))).toBe(2);
+  });
+  it("OfDamagedPagesAreRefusedInWords", () => {
+    const page = (outlines: unknown): Uint8Array => container({ schema: "genscope.page/1", mode: "compare", compare: {}, outlines } as Json, new Uint8Array(16));
+    const step = { at: 0, n: 1, type: "f64" };
+    const none = { at: 0, n: 0, type: "f64" };
+    expect(read_page(page(null)).outlines).toBeNull();
+    expect(read_page(page({ runs: [] })).outlines).toBeNull();
+    for (const runs of [[1], [{ step: { at: 0, n: 9, type: "f64" } }], [{ step_begin: none, step }], [{ step_begin: step, step, stages: [7] }], [{ step_begin: step, step, series: [{ at: step, value: none }] }], [{ step_begin: step, step, series: [3] }]]) {
+      expect(() => read_page(page({ runs })), JSON.stringify(runs)).toThrow(PageError);
+    }
+    const many = Array.from({ length: 20 }, () => ({ step_begin: step, step, stages: [["s", "x", -5]] }));
+    expect(read_page(page({ runs: many })).outlines!.runs.length).toBe(8);
+  });
+});
 
 describe("Aligned", () => {
   it("PairsTheLongestCommonOrder", () => {
