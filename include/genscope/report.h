@@ -12,6 +12,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <genscope/advise.h>
@@ -58,6 +59,10 @@ void report_html(const Run& run, const Analysis& analysis, const Advice& advice,
 void report_json(const Run& run, const Analysis& analysis, const Advice& advice, const Sink& sink);
 // The stage table, a row per name and kind, units in the column names; what is not known is empty.
 void report_csv(const Run& run, const Analysis& analysis, const Sink& sink);
+// For viewers of traces: every span, event and reading, spans that overlap on rows of their own.
+// Chrome Trace Event JSON; and Perfetto's protobuf, which is smaller and exact to the nanosecond.
+void report_chrome(const Run& run, const Analysis& analysis, const Sink& sink);
+void report_perfetto(const Run& run, const Analysis& analysis, const Sink& sink);
 
 // Every span, one line each: aligned text, JSON Lines, or CSV. `id` and `parent` count through the
 // whole run; `begin_ns` is since the run's begin; `args` is a JSON object.
@@ -100,10 +105,40 @@ void compare_text(const Comparison& comparison, const CompareTextOptions& option
 void compare_json(const Comparison& comparison, const Sink& sink);
 // The same tables as the text, for a page or a pull request.
 void compare_markdown(const Comparison& comparison, const Sink& sink);
-// One self-contained file to open in a browser, offline; with the spans of both runs, so that they
-// can be looked at side by side.
-void compare_html(const Comparison& comparison, const Run& before, const Analysis& before_analysis,
-                  const Run& after, const Analysis& after_analysis, const Sink& sink);
+
+// A run in outline: what a page draws of it over other runs. Times are since the run's begin.
+struct RunOutline {
+  struct Stage {
+    std::string name;
+    std::int64_t begin_ns = 0, duration_ns = 0;
+  };
+  struct Series {
+    std::string entity, metric, unit;
+    std::vector<double> at_ns, value;
+  };
+  std::string name, path;
+  std::int64_t wall_ns = 0;
+  std::vector<Stage> stages;  // the outermost ones, of the thread with most time in stages
+  std::uint64_t steps = 0;    // of the thread with most time in steps; the first 10,000 are kept
+  std::vector<double> step_begin_ns, step_ns;
+  std::vector<Series> series;  // memory and CPU time of its processes, its first GPU
+};
+RunOutline outline_of(const Run& run, const Analysis& analysis);
+
+inline constexpr std::size_t kMostOutlines =
+    8;  // more lines over one another nobody can tell apart
+struct RunOutlines {
+  std::vector<RunOutline> before, after;
+  std::size_t left_out = 0;  // runs of the comparison that are not here
+};
+// How many runs of each side a page draws, when there are so many.
+std::pair<std::size_t, std::size_t> outlined_runs(std::size_t before, std::size_t after) noexcept;
+
+// One self-contained file to open in a browser, offline: all of `outlines` over one another, and
+// the spans of one run a side, to be looked at side by side.
+void compare_html(const Comparison& comparison, const RunOutlines& outlines, const Run& before,
+                  const Analysis& before_analysis, const Run& after, const Analysis& after_analysis,
+                  const Sink& sink);
 
 struct AggregateTextOptions {
   int width = 100;     // columns of the terminal

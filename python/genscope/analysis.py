@@ -2,7 +2,7 @@
 
     run = gs.last()                 # or gs.load("genscope-runs/20261116-120000-gen-4242")
     run.spans.to_pandas()           # id, parent, kind, name, begin_ns, duration_ns, ...
-    print(run.report())             # text; also "html", "json", "md", "csv"
+    print(run.report())             # text; also "html", "json", "md", "csv", "chrome"
     run.advise()["findings"]
     gs.compare(before, after)["headline"]
 
@@ -83,7 +83,7 @@ class Run:
         return list(self.summary["stages"])
 
     def report(self, format: str = "text") -> str:
-        """The report as text, html, json, md or csv: see genscope.report()."""
+        """The report as text, html, json, md, csv or chrome: see genscope.report()."""
         return report(self, format)
 
     def advise(self) -> "dict[str, Any]":
@@ -152,21 +152,42 @@ def _begin(path: str) -> Optional[int]:
         return None
 
 
-FORMATS = ("text", "json", "html", "md", "csv")
+FORMATS = ("text", "json", "html", "md", "csv", "chrome", "perfetto")
+_ENDS = {"txt": "text", "log": "text", "htm": "html", "markdown": "md", "pftrace": "perfetto",
+         "perfetto-trace": "perfetto", "json": "json", "html": "html", "md": "md", "csv": "csv"}
 
 
-def report(run: Union[Run, Path], format: str = "text", *, to: Optional[Path] = None) -> str:
+def _format_of(to: Optional[Path], formats: Sequence[str], default: str) -> str:
+    """What the end of a file's name asks for. An end that no format has is an error."""
+    end = "" if to is None else os.path.splitext(os.fspath(to))[1][1:].lower()
+    if not end or end.isdigit():
+        return default
+    if _ENDS.get(end) not in formats:
+        raise ValueError(f"{os.fspath(to)}: .{end} is no format; give format=, one of "
+                         f"{', '.join(formats)}")
+    return _ENDS[end]
+
+
+def report(run: Union[Run, Path], format: Optional[str] = None, *,
+           to: Optional[Path] = None) -> str:
     """The report of a run as a str, or written to the file `to`, whose name is returned.
 
-    Formats: text, json, html, md, csv.
+    Formats: text, json, html, md, csv; for viewers of traces chrome and perfetto. Without one, the
+    end of `to` says which, else it is text.
 
-    >>> gs.report(run_dir, "html", to="report.html")
+    >>> gs.report(run_dir, to="report.html")
     'report.html'
+    >>> gs.report(run_dir, "perfetto", to="run.pftrace")
+    'run.pftrace'
     """
+    if format is None:
+        format = _format_of(to, FORMATS, "text")
     if format not in FORMATS:
         raise ValueError(f"format {format!r}: give one of {', '.join(FORMATS)}")
+    if format == "perfetto" and to is None:
+        raise ValueError("a perfetto report is binary; name a file: to='run.pftrace'")
     text = _core.report(_path(run), format)
-    return text if to is None else _write(text, to)
+    return str(text) if to is None else _write(text, to)
 
 
 def advise(run: Union[Run, Path]) -> "dict[str, Any]":
@@ -190,15 +211,17 @@ def _paths(runs: Runs) -> "list[str]":
 
 def compare(before: Runs, after: Runs, *,
             target_seconds: Optional[float] = None, noise: float = 0.02, force: bool = False,
-            format: str = "dict", to: Optional[Path] = None) -> Any:
+            format: Optional[str] = None, to: Optional[Path] = None) -> Any:
     """What changed between two sides. A side is a run or a list of runs; a verdict needs three.
 
-    A dict with the schema genscope.compare/2; with `format` text, md or html. `noise` is the
-    smallest change that counts, `force` also compares runs that did different work.
+    A dict with the schema genscope.compare/2; with `format` json, text, md or html a str. With `to`
+    it is written to that file, whose end says the format. `noise` is the smallest change that counts, `force` also compares runs that did different work.
 
     >>> gs.compare(run_dir, run_dir)["schema"]
     'genscope.compare/2'
     """
+    if format is None:
+        format = "dict" if to is None else _format_of(to, ("json", "text", "md", "html"), "json")
     kind = "json" if format == "dict" else format
     if kind not in ("json", "text", "md", "html"):
         raise ValueError(f"format {format!r}: give dict, json, text, md or html")
@@ -234,12 +257,12 @@ def predict(model: Path, gpu: str, *, measured_seconds: float = 0.0,
                                     **workload))
 
 
-def _write(text: str, to: Path) -> str:
+def _write(text: Union[str, bytes], to: Path) -> str:
     path = os.fspath(to)
     part = f"{path}.{os.getpid()}.part"  # whole or not at all
     try:
-        with open(part, "w", encoding="utf-8") as file:
-            file.write(text)
+        with open(part, "wb") as file:
+            file.write(text.encode() if isinstance(text, str) else text)
         os.replace(part, path)
     finally:
         if os.path.exists(part):

@@ -20,7 +20,7 @@ Result<WholeRun> read_whole(const std::string& path) {
   return whole_of(std::move(*run));
 }
 
-// report(path, format, /) -> str; formats of `genscope report`.
+// report(path, format, /) -> str, of perfetto bytes; formats of `genscope report`.
 PyObject* make_report(PyObject*, PyObject* args) {
   const char *path = nullptr, *format = nullptr;
   if (PyArg_ParseTuple(args, "ss", &path, &format) == 0) return nullptr;
@@ -40,6 +40,10 @@ PyObject* make_report(PyObject*, PyObject* args) {
       samples_csv(whole->run, whole->analysis, 0, sink);
     } else if (wanted == "csv") {
       report_csv(whole->run, whole->analysis, sink);
+    } else if (wanted == "chrome") {
+      report_chrome(whole->run, whole->analysis, sink);
+    } else if (wanted == "perfetto") {
+      report_perfetto(whole->run, whole->analysis, sink);
     } else {
       const Advice& advice = whole->advice;
       if (wanted == "json") {
@@ -61,8 +65,12 @@ PyObject* make_report(PyObject*, PyObject* args) {
   }
   if (error) return raise(*error);
   if (!known) {
-    return PyErr_Format(PyExc_ValueError, "%s is no format; there are text, json, html, md and csv",
+    return PyErr_Format(PyExc_ValueError,
+                        "%s is no format; there are text, json, html, md, csv, chrome and perfetto",
                         format);
+  }
+  if (wanted == "perfetto") {
+    return PyBytes_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
   }
   return to_str(text);
 }
@@ -81,6 +89,9 @@ std::optional<Error> write_comparison(const std::vector<std::string> (&sides)[2]
                                       const CompareOptions& options, const std::string& format,
                                       const Sink& sink) {
   Comparer comparer;
+  RunOutlines outlines;
+  const std::pair<std::size_t, std::size_t> outlined =
+      outlined_runs(sides[0].size(), sides[1].size());
   for (const int side : {0, 1}) {
     for (const std::string& path : sides[side]) {
       const Result<WholeRun> one = read_whole(path);
@@ -90,6 +101,12 @@ std::optional<Error> write_comparison(const std::vector<std::string> (&sides)[2]
       } else {
         comparer.add_after(one->run, one->analysis);
       }
+      std::vector<RunOutline>& of_side = side == 0 ? outlines.before : outlines.after;
+      if (format != "html" || of_side.size() >= (side == 0 ? outlined.first : outlined.second)) {
+        outlines.left_out += 1;
+      } else {
+        of_side.push_back(outline_of(one->run, one->analysis));
+      }
     }
   }
   const Comparison comparison = comparer.finish(options);
@@ -98,7 +115,8 @@ std::optional<Error> write_comparison(const std::vector<std::string> (&sides)[2]
     if (!before) return before.error();
     const Result<WholeRun> after = read_whole(sides[1][comparison.typical_after]);
     if (!after) return after.error();
-    compare_html(comparison, before->run, before->analysis, after->run, after->analysis, sink);
+    compare_html(comparison, outlines, before->run, before->analysis, after->run, after->analysis,
+                 sink);
   } else if (format == "md") {
     compare_markdown(comparison, sink);
   } else if (format == "text") {

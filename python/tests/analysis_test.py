@@ -57,7 +57,20 @@ class Analysis(ProgramCase):
         self.assertTrue(page.lstrip().lower().startswith("<!doctype html"))
         self.assertNotIn("<script>alert(1)", page)
         self.assertEqual(os.listdir(self.folder).count("r.html"), 1)
+        by_name = gs.report(run, to=self.folder / "named.html")
+        self.assertEqual(open(by_name).read()[:15].lower(), "<!doctype html>")
+        trace = json.loads(gs.report(run, "chrome"))
+        self.assertIn("denoise", {event["name"] for event in trace["traceEvents"] if event["ph"] == "X"})
+        with open(gs.report(run, to=self.folder / "run.pftrace"), "rb") as file:
+            self.assertIn(b"denoise", file.read())
+        for wrong in (lambda: gs.report(run, to=self.folder / "r.pdf"), lambda: gs.report(run, "perfetto"),
+                      lambda: gs.compare(run, run, to=self.folder / "c.csv")):
+            with self.assertRaisesRegex(ValueError, "give format=|name a file"):
+                wrong()
+        self.assertFalse((self.folder / "r.pdf").exists())
         self.assertIn("findings", gs.advise(run))
+        page = gs.compare(run, run, to=self.folder / "c.html", force=True)
+        self.assertIn("genscope-data", open(page).read())
         compared = gs.compare(run, run, force=True)
         self.assertEqual(compared["schema"], "genscope.compare/2")
         self.assertIn("denoise", gs.compare(run, run, format="text", force=True))

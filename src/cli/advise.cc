@@ -46,6 +46,12 @@ class Advise final : public Command {
   }
 
   Result<int> run(const Globals& globals) override {
+    if (json_) format_ = "json";
+    if (apply_.empty() || output_.ends_with(".json")) {  // settings.py is text of --apply
+      Result<std::string> format = format_for(format_, output_, {"json", "md"});
+      if (!format) return format.error();
+      format_ = std::move(*format);
+    }
     if (!apply_.empty() && format_ == "md") {
       return Error{ErrorCode::invalid_argument,
                    "--apply prints what the program takes, or JSON; leave --format md out"};
@@ -66,7 +72,7 @@ class Advise final : public Command {
     if (!output) return output.error();
     if (!apply_.empty()) {
       write_patch(settings_patch(advice, facts, apply_, evidence_for(advice)), output->sink());
-    } else if (json_ || format_ == "json") {
+    } else if (format_ == "json") {
       advice_json(advice, all_, output->sink());
     } else if (format_ == "md") {
       advice_markdown(advice, all_, output->sink());
@@ -91,7 +97,7 @@ class Advise final : public Command {
   }
 
   void write_patch(const SettingsPatch& patch, const Sink& sink) const {
-    if (json_ || format_ == "json") {
+    if (format_ == "json") {
       settings_patch_json(patch, sink);
     } else {
       settings_patch_text(patch, sink);
@@ -99,7 +105,7 @@ class Advise final : public Command {
   }
 
   std::string run_, rules_, apply_;
-  std::string output_ = "-", format_ = "text";
+  std::string output_ = "-", format_;
   bool all_ = false;
   bool json_ = false;
 };

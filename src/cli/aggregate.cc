@@ -83,6 +83,10 @@ class AggregateCommand final : public Command {
   }
 
   Result<int> run(const Globals& globals) override {
+    if (json_) format_ = "json";
+    Result<std::string> format = format_for(format_, output_, {"json", "md"});
+    if (!format) return format.error();
+    format_ = std::move(*format);
     Result<Recordings> all = find_all();
     if (!all) return all.error();
     if (!globals.quiet) tell_skipped(all->skipped);
@@ -141,7 +145,7 @@ class AggregateCommand final : public Command {
   Status write(const Aggregate& aggregate, const Globals& globals) const {
     Result<Output> output = Output::open(output_);
     if (!output) return output.error();
-    if (json_ || format_ == "json") {
+    if (format_ == "json") {
       aggregate_json(aggregate, output->sink());
     } else if (format_ == "md") {
       aggregate_markdown(aggregate, output->sink());
@@ -154,7 +158,7 @@ class AggregateCommand final : public Command {
   }
 
   std::vector<std::string> paths_;
-  std::string format_ = "text";
+  std::string format_;
   std::string output_ = "-";
   bool json_ = false;
 };

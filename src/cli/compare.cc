@@ -85,7 +85,9 @@ class Compare final : public Command {
 
   Result<int> run(const Globals& globals) override {
     if (json_) format_ = "json";
-    if (format_.empty()) format_ = format_of(output_, {"html", "json", "md"});
+    Result<std::string> format = format_for(format_, output_, {"html", "json", "md"});
+    if (!format) return format.error();
+    format_ = std::move(*format);
     std::vector<std::string> before, after;
     if (const Status found = find_sides(before, after); !found) return found.error();
     if (gate_ && before.size() == 1 && after.size() == 1) {
@@ -93,12 +95,19 @@ class Compare final : public Command {
                    "--gate needs several runs a side, best three or more: one run each has no "
                    "verdict"};
     }
+    const std::pair<std::size_t, std::size_t> outlined = outlined_runs(before.size(), after.size());
     Comparer comparer;
     for (const bool first : {true, false}) {
       for (const std::string& path : first ? before : after) {
         const Result<Loaded> one = load(path);  // one at a time: the comparer keeps figures only
         if (!one) return one.error();
         if (!one->measured()) return nothing_measured(path, first, first ? before : after);
+        std::vector<RunOutline>& outlines = first ? outlines_.before : outlines_.after;
+        if (format_ != "html" || outlines.size() >= (first ? outlined.first : outlined.second)) {
+          outlines_.left_out += 1;
+        } else {
+          outlines.push_back(outline_of(one->run, one->analysis));
+        }
         if (first) {
           comparer.add_before(one->run, one->analysis);
         } else {
@@ -176,14 +185,14 @@ class Compare final : public Command {
     return failed ? kVerdictFailed : kFine;
   }
 
-  // Pictures are of one run a side, read once more.
-  static Status draw(const Comparison& comparison, const std::vector<std::string>& before,
-                     const std::vector<std::string>& after, const Sink& sink) {
+  // The timeline and the flames are of one run a side, read once more.
+  Status draw(const Comparison& comparison, const std::vector<std::string>& before,
+              const std::vector<std::string>& after, const Sink& sink) const {
     const Result<Loaded> a = load(before[comparison.typical_before]);
     if (!a) return a.error();
     const Result<Loaded> b = load(after[comparison.typical_after]);
     if (!b) return b.error();
-    compare_html(comparison, a->run, a->analysis, b->run, b->analysis, sink);
+    compare_html(comparison, outlines_, a->run, a->analysis, b->run, b->analysis, sink);
     return Done{};
   }
 
@@ -209,6 +218,7 @@ class Compare final : public Command {
   std::optional<std::vector<std::string>> tail_;  // what follows `--`
   std::string format_;                            // empty: by the name of the output
   std::string output_ = "-";
+  RunOutlines outlines_;  // for a page
   std::optional<double> target_;
   double noise_percent_ = 2;
   bool json_ = false;

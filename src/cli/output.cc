@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -43,6 +44,39 @@ Error write_error(const std::string& path, int error_number) {
                     : ErrorCode::io,
           fmt::format("cannot write {}: {}", path == "-" ? "stdout" : path,
                       std::strerror(error_number))};
+}
+
+// Names of files end so too.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kOtherEnds = {
+    {{"htm", "html"},
+     {"markdown", "md"},
+     {"xml", "junit"},
+     {"pftrace", "perfetto"},
+     {"perfetto-trace", "perfetto"},
+     {"jsonl", "json"}}};
+
+// How names of files in a format usually end.
+std::string_view usual_end(std::string_view format) {
+  if (format == "perfetto") return "pftrace";
+  return format == "junit" ? "xml" : format;
+}
+
+// What follows the last dot of a file's name, in small letters, if it looks like the name of a
+// format; "" for "-", "report", ".hidden", "report.2026".
+std::string end_of_name(std::string_view path) {
+  const std::string_view file = path.substr(path.rfind('/') + 1);
+  const std::size_t dot = file.rfind('.');
+  if (dot == std::string_view::npos || dot == 0) return "";
+  std::string end;
+  bool letters = false;
+  for (const char c : file.substr(dot + 1)) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!letter && c != '-' && (c < '0' || c > '9')) return "";
+    letters = letters || letter;
+    end += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  constexpr std::size_t kLongest = 14;
+  return letters && end.size() <= kLongest ? end : "";
 }
 
 std::string follow_links(const std::string& path) {
@@ -115,18 +149,33 @@ void add_output_option(Options& options, std::string& path) {
 }
 
 void add_print_options(Options& options, std::string& format, bool& json, std::string& path) {
-  options.add("-f,--format", format, "FORMAT", "text, json or md")
-      .one_of({"text", "json", "md"})
-      .show_default();
+  options
+      .add("-f,--format", format, "FORMAT",
+           "text, json or md; default: by the name of PATH, else text")
+      .one_of({"text", "json", "md"});
   options.flag("--json", json, "Short for --format json");
   add_output_option(options, path);
 }
 
-std::string format_of(std::string_view path, std::initializer_list<const char*> formats) {
-  for (const char* const format : formats) {
-    if (path.ends_with(std::string(".") + format)) return format;
+Result<std::string> format_for(std::string_view asked, std::string_view path,
+                               std::span<const std::string_view> formats) {
+  if (!asked.empty()) return std::string(asked);
+  const std::string end = end_of_name(path);
+  if (end.empty() || end == "txt" || end == "log" || end == "text") return std::string("text");
+  for (const auto& [other, format] : kOtherEnds) {
+    if (end == other && std::find(formats.begin(), formats.end(), format) != formats.end()) {
+      return std::string(format);
+    }
   }
-  return "text";
+  std::string ends;
+  for (const std::string_view format : formats) {
+    if (end == format) return std::string(format);
+    ends += fmt::format("{}.{}", ends.empty() ? "" : ", ", usual_end(format));
+  }
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("{}: this command writes no .{}; end the name with {} or .txt, or name "
+                           "a format with --format",
+                           path, end, ends)};
 }
 
 void keep_standard_descriptors() {

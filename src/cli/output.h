@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -51,8 +52,15 @@ void add_output_option(Options& options, std::string& path);
 // -f, --json and -o of a command that prints text, JSON or Markdown.
 void add_print_options(Options& options, std::string& format, bool& json, std::string& path);
 
-// The format that the name of a file asks for, of those there are; else "text".
-std::string format_of(std::string_view path, std::initializer_list<const char*> formats);
+// The format to write: `asked` if the user named one, else what the end of the file's name says, of
+// those that the command has. "text" for stdout, for a name without an end, for .txt and .log. An
+// end that no format has (.pdf) is an error: text in it would surprise.
+Result<std::string> format_for(std::string_view asked, std::string_view path,
+                               std::span<const std::string_view> formats);
+inline Result<std::string> format_for(std::string_view asked, std::string_view path,
+                                      std::initializer_list<std::string_view> formats) {
+  return format_for(asked, path, std::span(formats.begin(), formats.size()));
+}
 
 // Opens /dev/null where stdin, stdout or stderr is closed, so that no file of ours gets its number
 // and what is printed. A program that we start finds it closed as before.

@@ -71,6 +71,34 @@ TEST_F(OutputTest, ReplacesTheFileBehindALink) {
   EXPECT_EQ(content(file), "new");
 }
 
+TEST(OutputFormat, IsTheOneAskedForOrThatOfTheName) {
+  const auto format = [](std::string_view asked, std::string_view path) {
+    const auto found = format_for(asked, path, {"html", "json", "md", "perfetto"});
+    return found ? *found : std::string(name(found.error().code));
+  };
+  EXPECT_EQ(format("", "-"), "text");
+  EXPECT_EQ(format("", "report"), "text");
+  EXPECT_EQ(format("", "report.txt"), "text");
+  EXPECT_EQ(format("", "out.json/report"), "text") << "a folder's name says nothing";
+  EXPECT_EQ(format("", ".html"), "text") << "a hidden file";
+  EXPECT_EQ(format("", "report.2026-11-19"), "text") << "a date is no format";
+  EXPECT_EQ(format("", "a/b.c/report.HTML"), "html");
+  EXPECT_EQ(format("", "report.htm"), "html");
+  EXPECT_EQ(format("", "run.pftrace"), "perfetto");
+  EXPECT_EQ(format("json", "x.pdf"), "json") << "who names a format gets it";
+  for (const char* const other : {"x.pdf", "x.png", "x.xlsx", "x.csv", "x.xml", "x.y.docx"}) {
+    EXPECT_EQ(format("", other), name(ErrorCode::invalid_argument)) << other;
+  }
+}
+
+TEST(OutputFormat, TheErrorNamesTheFileAndTheFormats) {
+  const auto found = format_for("", "out/x.pdf", {"html", "junit", "perfetto"});
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().message,
+            "out/x.pdf: this command writes no .pdf; end the name with .html, .xml, .pftrace or "
+            ".txt, or name a format with --format");
+}
+
 TEST_F(OutputTest, SaysWhyItCannotWrite) {
   const auto missing = Output::open(folder_ / "no" / "report.json");
   ASSERT_FALSE(missing);

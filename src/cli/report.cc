@@ -1,4 +1,5 @@
 // genscope report
+#include <unistd.h>
 
 #include <genscope/analyze.h>
 #include <genscope/compat/text_styles.h>
@@ -26,13 +27,14 @@ class Report final : public Command {
     options.add("RUN", run_, "", kRunHelp);
     options
         .add("-f,--format", format_, "FORMAT",
-             "text, html, json, csv or md; default: by the name of PATH, else text")
-        .one_of({"text", "html", "json", "csv", "md"});
+             "text, html, json, csv, md, chrome (trace events) or perfetto; default: by the name "
+             "of PATH, else text")
+        .one_of({"text", "html", "json", "csv", "md", "chrome", "perfetto"});
     options.flag("--json", json_, "Short for --format json");
     add_output_option(options, output_);
     options
         .add("--style", style_, "NAME",
-             "Of text: standard, or what the monitors of others print: performance_summary, "
+             "For text: standard, or what the monitors of others print: performance_summary, "
              "aggregate_statistics, batch_lines, profiling_metrics")
         .one_of({"standard", "performance_summary", "aggregate_statistics", "batch_lines",
                  "profiling_metrics"});
@@ -48,6 +50,8 @@ class Report final : public Command {
                                "  genscope report RUN -o report.html\n"
                                "  genscope report RUN -f json | jq '.stages[0]'\n"
                                "  genscope report RUN -f md >> $GITHUB_STEP_SUMMARY\n"
+                               "  genscope report RUN -f chrome -o trace.json\n"
+                               "  genscope report RUN -o run.pftrace    # for ui.perfetto.dev\n"
                                "  genscope report RUN --style performance_summary\n"
                                "  genscope report RUN --spans -f csv -o spans.csv\n"
                                "  genscope report RUN --samples --points 1000 -o samples.csv\n\n") +
@@ -57,9 +61,21 @@ class Report final : public Command {
   Result<int> run(const Globals& globals) override {
     if (json_) format_ = "json";
     if (format_.empty() && style_ != "standard") format_ = "text";
-    if (format_.empty()) format_ = format_of(output_, {"html", "json", "csv", "md"});
+    Result<std::string> format =
+        format_for(format_, output_, {"html", "json", "csv", "md", "perfetto"});
+    if (!format) return format.error();
+    format_ = std::move(*format);
+    if ((spans_ || samples_) && (format_ == "chrome" || format_ == "perfetto")) {
+      return Error{ErrorCode::invalid_argument, "--format " + format_ +
+                                                    " has all spans and samples; leave " +
+                                                    (spans_ ? "--spans" : "--samples") + " out"};
+    }
+    if (format_ == "perfetto" && output_ == "-" && isatty(STDOUT_FILENO) != 0) {
+      return Error{ErrorCode::invalid_argument,
+                   "--format perfetto is binary; write it to a file: -o run.pftrace"};
+    }
     if (format_ != "text" && style_ != "standard") {
-      return Error{ErrorCode::invalid_argument, "--style is of --format text, not of " + format_};
+      return Error{ErrorCode::invalid_argument, "--style is for --format text, not " + format_};
     }
     const Result<std::string> path = run_path(run_);
     if (!path) return path.error();
@@ -88,6 +104,10 @@ class Report final : public Command {
                           : spans_text)(run, analysis, sink);
     } else if (format_ == "csv") {
       report_csv(run, analysis, sink);
+    } else if (format_ == "chrome") {
+      report_chrome(run, analysis, sink);
+    } else if (format_ == "perfetto") {
+      report_perfetto(run, analysis, sink);
     } else {
       write_advised(run, analysis, globals, output);
     }

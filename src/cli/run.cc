@@ -309,6 +309,16 @@ class RunCommand final : public Command {
     if (place.is_new && !place.path.empty()) std::filesystem::remove_all(place.path, ignored);
   }
 
+  // Whatever is in it, somebody may want to read it.
+  static bool holds_a_trace(const RunFolder& place) {
+    std::error_code failed;
+    for (std::filesystem::directory_iterator it(place.path, failed), end; !failed && it != end;
+         it.increment(failed)) {
+      if (it->path().extension() == ".gst") return true;
+    }
+    return failed && failed != std::errc::no_such_file_or_directory;
+  }
+
   static int cannot_start(const watch::CannotStart& why) {
     fail({ErrorCode::not_found, why.message});
     return why.exit_code;
@@ -331,8 +341,7 @@ class RunCommand final : public Command {
 
   void complain(const RunFolder& place) const {
     if (!place.problem.empty()) {
-      say(fmt::format("this run is not {}recorded: {}", place.path.empty() ? "" : "fully ",
-                      place.problem));
+      say(fmt::format("this run is not {}recorded: {}", whole_ ? "fully " : "", place.problem));
     }
     if (!whole_) return;
     for (const std::string& note : whole_->run.notes) {
@@ -345,6 +354,10 @@ class RunCommand final : public Command {
     std::string ignored;
     const WholeRun* const recorded = place.path.empty() ? nullptr : whole(place, ignored);
     if (recorded != nullptr && !shown_.full) return show_screen(*recorded, place, ending, globals);
+    if (recorded == nullptr && !place.problem.empty()) {
+      std::fputs(("\n" + watch::unrecorded_text(ending)).c_str(), stderr);
+      return;
+    }
     watch::Look look;
     look.width = static_cast<std::size_t>(shown_.width(STDERR_FILENO));
     look.color = base::use_color(globals.color, STDERR_FILENO);
@@ -381,8 +394,9 @@ class RunCommand final : public Command {
     if (instrument_ == std::vector<std::string>{"none"} || !watch::is_python_program(command_)) {
       return {};
     }
-    return {labelled("Python", "the hooks saw nothing that they know; to mark a loop of your own:"),
-            labelled("", "for i in genscope.steps(range(n)): ...   (docs/python.md)")};
+    return {
+        labelled("Python", "it used no library that genscope knows; to mark a loop of your own:"),
+        labelled("", "for i in genscope.steps(range(n)): ...   (docs/python.md)")};
   }
 
   void show_screen(const WholeRun& whole, const RunFolder& place, const watch::Ending& ending,
@@ -421,9 +435,14 @@ class RunCommand final : public Command {
 
   // What the settings ask for beside the trace.
   void write_files(const RunFolder& place) {
-    const bool in_run = !place.path.empty();
-    if (!json_.empty() && !in_run) say("no report was written: there is no run to report");
-    if (!in_run) return;
+    std::string why;
+    const bool recorded =
+        !place.path.empty() && (place.problem.empty() || whole(place, why) != nullptr);
+    if (!json_.empty() && !recorded) say("no report was written: there is no run to report");
+    if (!recorded) {
+      if (!holds_a_trace(place)) remove(place);  // so that no later command takes it for the newest
+      return;
+    }
     const auto json = [this](const Sink& sink) {
       report_json(whole_->run, whole_->analysis, whole_->advice, sink);
     };

@@ -19,6 +19,8 @@ namespace rep = report;
 // From here on waiting for a CPU is what a reader must know before anything else.
 constexpr double kMuchWaiting = 0.25;
 constexpr double kManyOthers = 0.25;  // of the CPUs
+constexpr double kMostlyAsleep = 0.75;
+constexpr std::int64_t kLeastForSleep = 500'000'000;  // ns: a start alone takes some
 constexpr std::size_t kMaxName = 40;
 
 std::string whole_percent(double ratio) {
@@ -131,12 +133,38 @@ class Headline {
                        whole_percent(*wait.share), of, others());
   }
 
+  // Of a program that marks nothing: what its processes did all the time, if it was one thing.
   std::string unmarked(bool after_ending) const {
+    const TimeSplit& split = analysis_.resources.time;
+    const std::string of = after_ending ? "of that" : "of " + wall_;
+    if (split.storage_share && *split.storage_share >= kMuchWaiting) {
+      return fmt::format("{} for storage {} {}", after_ending ? "waited" : "Waited",
+                         whole_percent(*split.storage_share), of);
+    }
+    if (const double asleep = asleep_share(); asleep >= kMostlyAsleep && !gpu_works()) {
+      return fmt::format("{} {} {}", after_ending ? "slept or waited" : "Slept or waited",
+                         whole_percent(asleep), of);
+    }
     if (after_ending) return "no stage is marked";
     std::string text = "Took " + wall_;
     const std::optional<double>& used = analysis_.resources.host.own_cores;
     if (used) text += fmt::format(" with {} cores busy", rep::cores(*used));
     return text + "; no stage is marked";
+  }
+
+  // A run too short for readings has what the kernel said at its end.
+  double asleep_share() const {
+    if (const auto share = analysis_.resources.time.other_share) return *share;
+    if (!run_.cpu_ns || !run_.cpu_wait_ns || analysis_.wall_ns < kLeastForSleep) return 0;
+    return 1 - static_cast<double>(*run_.cpu_ns + *run_.cpu_wait_ns) /
+                   static_cast<double>(analysis_.wall_ns);
+  }
+
+  // Who waits for a GPU is at work.
+  bool gpu_works() const {
+    const EntityRow* const gpu = analysis_.telemetry.first(EntityKind::gpu);
+    const auto busy = gpu == nullptr ? std::nullopt : gpu->value("busy_ratio", &SeriesRow::mean);
+    return busy && *busy >= kMuchWaiting;
   }
 
   void memory() {

@@ -111,6 +111,35 @@ TEST(Headline, SaysWhenNothingIsMarkedOrRecorded) {
             "Took 1.00 s; no stage is marked. No findings.");
 }
 
+TEST(Headline, NamesWhatAProgramThatMarksNothingDid) {
+  testing::TraceBuilder t;
+  t.span("f", SpanKind::function, 0, 6000 * testing::kMs);
+  auto run = testing::make_run(t.trace());
+  Analysis analysis = analyze(run);
+  analysis.resources.time.other_share = 0.98;
+  EXPECT_EQ(headline(run, analysis, {}), "Slept or waited 98% of 6.00 s. No findings.");
+  run.exit_code = 3;
+  EXPECT_THAT(headline(run, analysis, {}),
+              StartsWith("Failed (exit 3) after 6.00 s; slept or waited 98% of that."));
+  analysis.resources.time.other_share = 0.5;
+  EXPECT_THAT(headline(run, analysis, {}), HasSubstr("; no stage is marked."));
+  run.exit_code.reset();
+  analysis.resources.time.storage_share = 0.4;
+  EXPECT_EQ(headline(run, analysis, {}), "Waited for storage 40% of 6.00 s. No findings.");
+}
+
+TEST(Headline, OfAShortRunGoesByTheKernelsFigures) {
+  testing::TraceBuilder t;
+  t.span("f", SpanKind::function, 0, 1200 * testing::kMs);
+  auto run = testing::make_run(t.trace());
+  run.cpu_ns = 2 * testing::kMs;
+  EXPECT_THAT(headline_of(run), StartsWith("Took 1.20 s")) << "nobody knows whether it had a CPU";
+  run.cpu_wait_ns = 0;
+  EXPECT_THAT(headline_of(run), StartsWith("Slept or waited 100% of 1.20 s."));
+  run.cpu_ns = 800 * testing::kMs;
+  EXPECT_THAT(headline_of(run), StartsWith("Took 1.20 s"));
+}
+
 TEST(Headline, IsInEveryReport) {
   const auto run = testing::make_run(testing::sampled_trace());
   const Analysis analysis = analyze(run);

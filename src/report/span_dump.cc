@@ -116,6 +116,19 @@ std::int64_t shift_to_begin(const Analysis& analysis, std::size_t trace) noexcep
   return wrapping_add(offset, wrapping_add(~analysis.begin_ns, 1));
 }
 
+bool started_elsewhere(const Trace& trace, std::uint32_t span) noexcept {
+  const std::uint32_t parent = trace.spans.parent[span];
+  return parent != kNone && trace.spans.track[parent] != trace.spans.track[span];
+}
+
+std::vector<bool> starters(const Trace& trace) {
+  std::vector<bool> all(trace.spans.size());
+  for (std::uint32_t i = 0; i < trace.spans.size(); ++i) {
+    if (started_elsewhere(trace, i)) all[trace.spans.parent[i]] = true;
+  }
+  return all;
+}
+
 void pass_on(Buffer& buffer, const Sink& sink) {
   constexpr std::size_t kPiece = 64 * 1024;
   if (buffer.size() < kPiece) return;

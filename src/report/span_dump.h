@@ -21,6 +21,10 @@ inline void append(Buffer& out, std::string_view text) {
 std::int64_t wrapping_add(std::int64_t a, std::int64_t b) noexcept;
 // What to add to a time of that trace to have it since the run's begin.
 std::int64_t shift_to_begin(const Analysis& analysis, std::size_t trace) noexcept;
+// Whether a span of another track started this one: a kernel, by its launch.
+bool started_elsewhere(const Trace& trace, std::uint32_t span) noexcept;
+// Which spans started one on another track.
+std::vector<bool> starters(const Trace& trace);
 // Empties `buffer` into `sink` once it is large.
 void pass_on(Buffer& buffer, const Sink& sink);
 

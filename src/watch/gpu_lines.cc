@@ -174,8 +174,10 @@ std::string no_gpu_reason(const std::vector<ProbeReport>& probes) {
   }
   if (telling == nullptr) return "";
   // Of a process that holds several probes: the first reason. genscope doctor has them all.
-  const std::string& reason = telling->state.reason;
-  return reason.substr(0, reason.find("; "));
+  const std::string reason = telling->state.reason.substr(0, telling->state.reason.find("; "));
+  // What the loader said about a library that is not there is for genscope doctor.
+  const bool loader = telling->state.kind == ProbeState::Kind::absent;
+  return loader ? reason.substr(0, reason.find(": lib")) : reason;
 }
 
 }  // namespace genscope::watch

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <csignal>
 #include <cstring>
 
@@ -207,6 +208,28 @@ std::string left_text(const Ending& ending) {
     if (&process != &ending.left.back()) text += ',';
   }
   if (ending.left_count > ending.left.size()) text += ", ...";
+  return text;
+}
+
+std::string unrecorded_text(const Ending& ending) {
+  Run run;
+  run.exit_code = ending.exit_code;
+  const std::string wall = base::duration(ending.wall_seconds * 1e9);
+  std::string how = ending_text(run_ending(run));
+  std::string text = "Took " + wall;
+  if (ending.exit_code != 0 && !how.empty()) {
+    how[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(how[0])));
+    text = how + " after " + wall;
+  }
+  text += ".\n\n";
+  if (ending.max_rss_bytes()) {
+    text += fmt::format("  memory  peak {}\n",
+                        bytes_text(static_cast<double>(*ending.max_rss_bytes())));
+  }
+  if (ending.wall_seconds > 0) {
+    text += fmt::format("  CPU     {} cores\n", base::figure(static_cast<double>(ending.cpu_ns()) /
+                                                             (ending.wall_seconds * 1e9)));
+  }
   return text;
 }
 

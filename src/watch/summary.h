@@ -42,6 +42,9 @@ struct Ending {
 // "1 still runs: 42 sleep", "3 still run: 42 server, ..."; "" if none does. Printable.
 std::string left_text(const Ending& ending);
 
+// Of a run that could not be recorded: how it ended, and what the kernel said then.
+std::string unrecorded_text(const Ending& ending);
+
 // The figures are those of the reports: of the Analysis of the run that was just written. Without
 // one (null: nothing could be recorded, or read back) there is what the kernel says. What is not
 // known is "n/a". `command` as one line; `no_gpu`: why there is none, or "".

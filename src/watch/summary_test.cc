@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 using testing::kGiB;
 
@@ -77,6 +78,19 @@ TEST(Summary, SaysWhatTheAnalysisSays) {
             "  GPU 0     NVIDIA H100  peak 20.0/80.0 GiB  busy n/a  300 W  n/a  3000 J from power"
             "  power cap 100% of the time\n"
             "  probes    20.0 ms of CPU, 0.20% of a core\n");
+}
+
+TEST(Summary, OfARunThatWasNotRecordedSaysWhatTheKernelSaid) {
+  Ending ending;
+  ending.wall_seconds = 2;
+  ending.usage.ru_utime.tv_sec = 1;
+  ending.usage.ru_maxrss = 2048;
+  EXPECT_EQ(unrecorded_text(ending),
+            "Took 2.00 s.\n\n  memory  peak 2.00 MiB\n  CPU     0.5 cores\n");
+  ending.exit_code = 3;
+  EXPECT_THAT(unrecorded_text(ending), StartsWith("Failed (exit 3) after 2.00 s.\n"));
+  ending.exit_code = 137;
+  EXPECT_THAT(unrecorded_text(ending), StartsWith("Killed (SIGKILL) after 2.00 s."));
 }
 
 TEST(Summary, WithoutAGpuTheReasonIsGiven) {

@@ -289,6 +289,11 @@ class Troubles(RunCase):
         self.assertEqual(done.returncode, 5)
         self.assertEqual(done.stdout, b"out\n")
         self.assertIn("No space left", self.complaint(done))
+        said = done.stderr.decode()
+        self.assertRegex(said, r"\nFailed \(exit 5\) after [\d.]+ m?s\.\n\n(  memory +peak .*\n)?  CPU ")
+        for no in ("Recorded in", "In a browser", "n/a", "holds no trace"):
+            self.assertNotIn(no, said, "nothing is there to be read")
+        self.assertEqual(os.listdir(disk), [], "nor is a run left that only disappoints")
 
     def test_a_file_size_limit_is_one_line(self):
         # The signal has its default action: it must reach neither us nor be ignored for the command.

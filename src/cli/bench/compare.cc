@@ -57,6 +57,11 @@ class CompareVerb final : public Command {
   }
 
   Result<int> run(const Globals& globals) override {
+    if (json_) format_ = "json";
+    if (markdown_) format_ = "md";
+    Result<std::string> format = format_for(format_, output_, {"md", "json", "csv"});
+    if (!format) return format.error();
+    format_ = std::move(*format);
     const Result<core::BenchResult> base = core::find_result(base_);
     if (!base) return not_there(base.error());
     Result<core::BenchResult> now = core::find_result(new_);
@@ -72,7 +77,7 @@ class CompareVerb final : public Command {
       return int{core::kNothingMeasured};
     }
     if (const Status done = write(*base, *now, globals); !done) return done.error();
-    const bool json = output_ == "-" && (json_ || format_ == "json");
+    const bool json = output_ == "-" && format_ == "json";
     if (const Status done = ci_.write(*now, json); !done) return done.error();
     return now->exit.code;
   }
@@ -105,18 +110,14 @@ class CompareVerb final : public Command {
 
   Status write(const core::BenchResult& base, const core::BenchResult& now,
                const Globals& globals) const {
-    const std::string format = json_             ? "json"
-                               : markdown_       ? "md"
-                               : format_.empty() ? format_of(output_, {"md", "json", "csv"})
-                                                 : format_;
     Result<Output> output = Output::open(output_);
     if (!output) return output.error();
     const Sink sink = output->sink();
-    if (format == "json") {
+    if (format_ == "json") {
       sink(core::to_json(now));
-    } else if (format == "md") {
+    } else if (format_ == "md") {
       core::result_markdown(now, sink);
-    } else if (format == "csv") {
+    } else if (format_ == "csv") {
       core::result_csv(now, sink);
     } else {
       sink(fmt::format("{} against {} ({})\n", now.id, base.id, base.started.substr(0, 16)));

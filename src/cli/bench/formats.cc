@@ -55,11 +55,4 @@ void write_result_page(const core::BenchResult& result, core::ResultPageOptions 
   core::result_html(result, options, sink);
 }
 
-std::string result_format_of(std::string_view path) {
-  for (const char* const name : {"json", "md", "csv", "html"}) {
-    if (path.ends_with(std::string(".") + name)) return name;
-  }
-  return path.ends_with(".xml") ? "junit" : "";
-}
-
 }  // namespace genscope::cli::bench

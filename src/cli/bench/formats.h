@@ -17,7 +17,5 @@ void write_result_as(std::string_view format, const genscope::bench::BenchResult
 // html with the past of the result from the index.
 void write_result_page(const genscope::bench::BenchResult& result,
                        genscope::bench::ResultPageOptions options, const Sink& sink);
-// What the name of a file asks for; empty if it does not tell: "x.xml" is junit.
-std::string result_format_of(std::string_view path);
 
 }  // namespace genscope::cli::bench

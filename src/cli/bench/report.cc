@@ -62,13 +62,16 @@ class ReportVerb final : public Command {
   }
 
   Result<int> run(const Globals& globals) override {
+    Result<std::string> format =
+        format_for(format_, output_, {"md", "html", "csv", "junit", "json"});
+    if (!format) return format.error();
     const Result<core::BenchResult> result = core::find_result(result_);
     if (!result) return result.error();
     if (ci_.wanted()) {
       if (const Status done = ci_.write(*result, false, folder()); !done) return done.error();
       if (format_.empty() && output_ == "-") return kFine;
     }
-    if (format_.empty()) format_ = result_format_of(output_);
+    format_ = std::move(*format);
     Result<Output> output = Output::open(output_);
     if (!output) return output.error();
     write(*result, globals, *output);
@@ -86,7 +89,7 @@ class ReportVerb final : public Command {
     const Sink sink = output.sink();
     if (format_ == "html") return write_result_page(result, page_, sink);
     if (format_ == "json") return core::result_json(result, {.identify = identify_}, sink);
-    if (!format_.empty() && format_ != "text") return write_result_as(format_, result, sink);
+    if (format_ != "text") return write_result_as(format_, result, sink);
     const bool color =
         globals.color == "auto" && !output.is_stdout() ? false : base::use_color(globals.color);
     core::result_text(result, {.width = base::output_width(), .color = color, .all = all_}, sink);

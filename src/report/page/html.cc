@@ -31,13 +31,14 @@ void report_html(const Run& run, const Analysis& analysis, const Advice& advice,
   write_page(report::page_container(run, analysis, document, {}), sink);
 }
 
-void compare_html(const Comparison& comparison, const Run& before, const Analysis& before_analysis,
-                  const Run& after, const Analysis& after_analysis, const Sink& sink) {
+void compare_html(const Comparison& comparison, const RunOutlines& outlines, const Run& before,
+                  const Analysis& before_analysis, const Run& after, const Analysis& after_analysis,
+                  const Sink& sink) {
   constexpr report::PageLimits kOfEach{.spans = 500'000};
   std::string document;
   compare_json(comparison, [&](std::string_view part) { document += part; });
-  write_page(report::compare_container({before, before_analysis}, {after, after_analysis}, document,
-                                       kOfEach),
+  write_page(report::compare_container({before, before_analysis}, {after, after_analysis}, outlines,
+                                       document, kOfEach),
              sink);
 }
 

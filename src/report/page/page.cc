@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "report/page/outline.h"
 #include "trace/metrics.h"
 
 namespace genscope::report {
@@ -74,7 +75,8 @@ std::string page_container(const Run& run, const Analysis& analysis, std::string
 }
 
 std::string compare_container(const PageRun& before, const PageRun& after,
-                              std::string_view comparison, const PageLimits& limits) {
+                              const RunOutlines& outlines, std::string_view comparison,
+                              const PageLimits& limits) {
   Blobs blobs;
   std::string runs;
   for (const PageRun* side : {&before, &after}) {
@@ -84,9 +86,9 @@ std::string compare_container(const PageRun& before, const PageRun& after,
     runs += fmt::format(R"({}{{{},"tracks":{},{}}})", runs.empty() ? "" : ",", names_json(names),
                         tracks, limits_json(cuts));
   }
-  const std::string header =
-      fmt::format(R"({{"schema":"genscope.page/1","mode":"compare","compare":{},"runs":[{}]}})",
-                  comparison, runs);
+  const std::string header = fmt::format(
+      R"({{"schema":"genscope.page/1","mode":"compare","compare":{},"runs":[{}],"outlines":{}}})",
+      comparison, runs, outlines_json(outlines, blobs));
   return container(header, blobs);
 }
 

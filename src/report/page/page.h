@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include <genscope/analyze.h>
+#include <genscope/report.h>
 #include <genscope/trace.h>
 
 #include "report/page/columns.h"
@@ -62,7 +63,8 @@ struct PageRun {
 // The whole container of mode compare; `comparison` is the genscope.compare/2 document. `limits`
 // are of each run.
 std::string compare_container(const PageRun& before, const PageRun& after,
-                              std::string_view comparison, const PageLimits& limits);
+                              const RunOutlines& outlines, std::string_view comparison,
+                              const PageLimits& limits);
 
 // gzip, level 1: a page is written at the end of a run, while someone waits.
 std::string gzip(std::string_view bytes);

@@ -8,6 +8,7 @@
 
 #include "report/page/base64.h"
 #include "report/page/lanes.h"
+#include "report/page/outline.h"
 #include "report/page/selection.h"
 #include "report/testing/sample.h"
 
@@ -209,11 +210,43 @@ TEST(Page, AComparisonHoldsTheSpansOfBothRuns) {
   const genscope::Run run = genscope::testing::make_run(genscope::testing::sample_trace());
   const Analysis analysis = analyze(run);
   const std::string bytes =
-      compare_container({run, analysis}, {run, analysis}, R"({"schema":"y"})", {});
+      compare_container({run, analysis}, {run, analysis}, {}, R"({"schema":"y"})", {});
   EXPECT_THAT(bytes, HasSubstr(R"("mode":"compare","compare":{"schema":"y"},"runs":[{"names":)"));
   const std::size_t first = bytes.find(R"("spans_kept":6,)");
   ASSERT_NE(first, std::string::npos);
   EXPECT_NE(bytes.find(R"("spans_kept":6,)", first + 1), std::string::npos);
+}
+
+TEST(Outline, HasTheOutermostStagesTheStepsAndTheMemory) {
+  genscope::testing::TraceBuilder t(7);
+  const auto load = t.span("load", SpanKind::load, 100, 50);
+  t.span("weights", SpanKind::load, 110, 20, {.parent = load});
+  const auto denoise = t.span("denoise", SpanKind::stage, 150, 100);
+  t.span("step", SpanKind::step, 150, 60, {.parent = denoise});
+  t.span("step", SpanKind::step, 210, 30, {.parent = denoise});
+  t.span("step", SpanKind::step, 240, 10, {.parent = denoise, .flags = kSpanUnfinished});
+  const genscope::Run run = genscope::testing::make_run(t.trace());
+  const RunOutline outline = outline_of(run, analyze(run));
+  ASSERT_EQ(outline.stages.size(), 2u);
+  EXPECT_EQ(outline.stages[0].name, "load");
+  EXPECT_EQ(outline.stages[1].begin_ns - outline.stages[0].begin_ns, 50);
+  EXPECT_EQ(outline.steps, 2u);
+  EXPECT_THAT(outline.step_ns, ElementsAre(60, 30));
+  Blobs blobs;
+  const std::string json =
+      outlines_json({.before = {outline}, .after = {outline}, .left_out = 3}, blobs);
+  EXPECT_THAT(json, HasSubstr(R"("stages":[["load",0,50],["denoise",50,100]],"steps":2,)"));
+  EXPECT_THAT(json, HasSubstr(R"("side":"after")"));
+  EXPECT_THAT(json, HasSubstr(R"("left_out":3)"));
+}
+
+TEST(Outline, EightRunsAreDrawnAndBothSidesHaveTheirShare) {
+  using Pair = std::pair<std::size_t, std::size_t>;
+  EXPECT_EQ(outlined_runs(1, 1), Pair(1, 1));
+  EXPECT_EQ(outlined_runs(4, 4), Pair(4, 4));
+  EXPECT_EQ(outlined_runs(20, 20), Pair(4, 4));
+  EXPECT_EQ(outlined_runs(20, 1), Pair(7, 1));
+  EXPECT_EQ(outlined_runs(2, 20), Pair(2, 6));
 }
 
 TEST(HtmlReport, IsTheBundleWithDataInIt) {

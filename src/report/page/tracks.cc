@@ -51,24 +51,15 @@ bool is_device(const TrackInfo& track) {
 // launch. Numbers of the traces of a run do not meet.
 class Correlations {
  public:
-  Correlations(const Trace& trace, std::uint64_t first) : trace_(trace), first_(first) {
-    starts_.resize(trace.spans.size());
-    for (std::uint32_t i = 0; i < trace.spans.size(); ++i) {
-      if (started_elsewhere(i)) starts_[trace.spans.parent[i]] = true;
-    }
-  }
+  Correlations(const Trace& trace, std::uint64_t first)
+      : trace_(trace), first_(first), starts_(starters(trace)) {}
   std::optional<std::uint64_t> of(std::uint32_t span) const {
     if (starts_[span]) return first_ + span;
-    if (started_elsewhere(span)) return first_ + trace_.spans.parent[span];
+    if (started_elsewhere(trace_, span)) return first_ + trace_.spans.parent[span];
     return std::nullopt;
   }
 
  private:
-  bool started_elsewhere(std::uint32_t span) const {
-    const std::uint32_t parent = trace_.spans.parent[span];
-    return parent != kNone && trace_.spans.track[parent] != trace_.spans.track[span];
-  }
-
   const Trace& trace_;
   std::uint64_t first_;
   std::vector<bool> starts_;
