@@ -260,6 +260,31 @@ class Original(unittest.IsolatedAsyncioTestCase):
         await later
         self.assertEqual(order, ["first", "second"])
 
+    async def test_a_function_on_a_thread_keeps_its_place_until_it_has_returned(self):
+        for stop in ("timeout", "cancel"):
+            with self.subTest(stop):
+                manager = AsyncTaskManager(max_concurrent=1, timeout=0.01 if stop == "timeout" else 3600)
+                order, began, may_end = [], threading.Event(), threading.Event()
+
+                def stubborn():
+                    began.set()
+                    may_end.wait()
+                    order.append("first")
+                first = asyncio.ensure_future(manager.run_task(stubborn))
+                await asyncio.to_thread(began.wait)
+                if stop == "cancel":
+                    first.cancel()
+                with self.assertRaises(asyncio.TimeoutError if stop == "timeout" else asyncio.CancelledError):
+                    await first
+                later = asyncio.ensure_future(manager.run_task(lambda: order.append("second")))
+                for _ in range(10):
+                    await asyncio.sleep(0)
+                self.assertEqual((order, len(manager.active_tasks)), ([], 1))
+                may_end.set()
+                manager.timeout = 3600
+                await later
+                self.assertEqual(order, ["first", "second"])
+
     async def test_an_update_at_capacity_evicts_another_entry(self):
         cache = PerformanceCache(max_size=2, ttl=60)
         await cache.set("a", 1)

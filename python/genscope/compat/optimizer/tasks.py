@@ -26,7 +26,12 @@ class AsyncTaskManager:
     async def run_task(self, work: Work, *args: Any, **kwargs: Any) -> Any:
         """An awaitable, or a function (async or not) with its arguments. The limit counts from when it
         has its place."""
-        await self._places.acquire()
+        try:
+            await self._places.acquire()
+        except asyncio.CancelledError:
+            if inspect.iscoroutine(work):
+                work.close()  # it will never be awaited
+            raise
         try:
             task = asyncio.ensure_future(_begun(work, args, kwargs))
         except BaseException:
@@ -72,5 +77,21 @@ async def _begun(work: Work, args: tuple, kwargs: "dict[str, Any]") -> Any:
         return await work
     if inspect.iscoroutinefunction(work) or inspect.iscoroutinefunction(getattr(work, "__call__", None)):
         return await work(*args, **kwargs)  # type: ignore[operator]
-    found = await asyncio.to_thread(work, *args, **kwargs)  # type: ignore[arg-type]
+    found = await _on_a_thread(work, args, kwargs)  # type: ignore[arg-type]
     return await found if inspect.isawaitable(found) else found
+
+
+async def _on_a_thread(function: Callable[..., Any], args: tuple, kwargs: "dict[str, Any]") -> Any:
+    """A thread cannot be stopped: whoever is cancelled here ends when the function has returned."""
+    running = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        while not running.done():
+            try:
+                await asyncio.wait({running})
+            except asyncio.CancelledError:
+                pass
+        if not running.cancelled():
+            running.exception()  # nobody else will ask
+        raise
