@@ -194,6 +194,10 @@ constexpr FactPair kPairs[] = {
   {"FP8-COMPUTE", "gpu.fp8=true model.dtype[denoiser]=bf16 set.compile=default", "set.compile=none"},
   {"FP8-STORE", "model.dtype[denoiser]=bf16 model.total_bytes=24e9 model.bytes[denoiser]=20e9 utilisation.peak_bytes=3e9 gpu.memory_total_bytes=24e9", "gpu.memory_total_bytes=32e9"},
   {"Q-NF4", "model.dtype[denoiser]=bf16 model.bytes[denoiser]=24e9 utilisation.peak_bytes=3e9 gpu.memory_total_bytes=24e9", "gpu.memory_total_bytes=48e9"},
+  {"Q-SVDQ", "model.arch[denoiser]=flux model.dtype[denoiser]=bf16 gpu.capability=8.9 model.total_bytes=22e9 utilisation.peak_bytes=3e9 gpu.memory_total_bytes=24e9", "gpu.capability=9.0"},
+  {"Q-SVDQ", "model.arch[denoiser]=qwen_image model.dtype[denoiser]=bf16 gpu.capability=12.0 model.total_bytes=40e9 utilisation.peak_bytes=3e9 gpu.memory_total_bytes=32e9", "gpu.memory_total_bytes=96e9"},
+  {"CFG-BATCH", "utilisation.forwards_per_step=2 gpu.memory_headroom_share=0.5", "gpu.memory_headroom_share=0.2"},
+  {"CFG-BATCH", "utilisation.forwards_per_step=2 gpu.memory_headroom_share=0.5", "utilisation.forwards_per_step=1"},
   {"OFFL-MODEL", "allocator.ooms=1 set.offload=none model.bytes[denoiser]=12e9 utilisation.peak_bytes=3e9 gpu.memory_total_bytes=24e9", "model.bytes[denoiser]=20e9"},
   {"OFFL-STREAM", "set.frames=81 set.offload=model steps.steady_p50_ns=9000e6 utilisation.offload_ns=1000e6", "set.frames=1"},
   {"VAE-TINY", "stage_groups.exclusive_share[vae_decode]=0.4 model.family[denoiser]=unet", "stage_groups.exclusive_share[vae_decode]=0.2"},
@@ -250,7 +254,7 @@ TEST(Rules, InsideTheProgramAreThoseOfTheFiles) {
 }
 
 TEST(Rules, EachSaysWhoSawIt) {
-  EXPECT_EQ(built_in_rules().size(), 127u);
+  EXPECT_EQ(built_in_rules().size(), 129u);
   for (const Rule& rule : built_in_rules()) EXPECT_FALSE(rule.citation.empty()) << rule.id;
 }
 
