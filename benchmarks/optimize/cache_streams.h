@@ -72,6 +72,66 @@ class StreamMaker {
     return std::move(keys_);
   }
 
+  // A stream whose parameters are drawn, too: what the cache was never seen with.
+  static constexpr std::size_t kSorts = 10;
+  std::vector<std::uint32_t> draw(std::size_t sort) {
+    const auto between = [this](double low, double high) {  // evenly on a logarithmic scale
+      return low * std::pow(high / low, random_.unit());
+    };
+    const auto whole = [&](double low, double high) {
+      return static_cast<std::uint32_t>(between(low, high));
+    };
+    const std::uint32_t keys = whole(20'000, 1'000'000);
+    const Zipf zipf(keys, between(0.6, 1.2));
+    switch (sort) {
+      case 0:
+        fill(zipf, count_);
+        break;
+      case 1: {
+        const std::size_t block = whole(5'000, 200'000), scan = whole(2'000, 100'000);
+        blocks(zipf, block, [&] { fresh(scan); });
+        break;
+      }
+      case 2:
+        one_shots(zipf, between(0.1, 0.7));
+        break;
+      case 3: {
+        const std::size_t block = whole(5'000, 200'000), length = whole(1'000, 50'000);
+        blocks(zipf, block, [&] { loop(length, length); });
+        break;
+      }
+      case 4:
+        drift(zipf, whole(20'000, 500'000), whole(50, 5'000), 2 * keys);
+        break;
+      case 5: {
+        const std::size_t users = whole(20, 2'000);
+        const double change = between(0.05, 0.6);
+        bursts(zipf, users, change, between(0.2, 0.9));
+        break;
+      }
+      case 6: {
+        const std::size_t block = whole(100'000, 600'000), length = whole(1'000, 40'000);
+        blocks(zipf, block, [&] { loop(block, length); });
+        break;
+      }
+      case 7: {
+        const double share = between(0.3, 0.8);
+        repeats(zipf, share, whole(200, 20'000));
+        break;
+      }
+      case 8: {
+        const double unseen = between(0.1, 0.5);
+        recency(unseen, between(500, 50'000));
+        break;
+      }
+      default: {
+        const double share = between(0.2, 0.7);
+        mixed_loop(zipf, share, whole(500, 30'000));
+      }
+    }
+    return std::move(keys_);
+  }
+
  private:
   static constexpr std::uint32_t kLoop = 2'000'000, kFresh = 3'000'000;
   bool full() const { return keys_.size() >= count_; }

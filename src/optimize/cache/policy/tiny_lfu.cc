@@ -42,7 +42,7 @@ void TinyLfu::insert(Node node, const Item& item, std::vector<Node>& evicted) {
   const std::uint64_t entries = std::min<std::uint64_t>(sized_for_, cache_.lists().size() * 2);
   sketch_.reserve(std::max<std::uint64_t>(entries, 1));
   sketch_.set_entries(sized_for_);
-  asked(item.hash, item.weight, 1);
+  asked(item.hash, item.weight, 1, false);
   cache_.insert(
       node, item, [this](std::uint64_t hash) { return sketch_.estimate(hash); },
       [&](Node gone) { evicted.push_back(gone); });
@@ -69,7 +69,7 @@ std::size_t TinyLfu::touch(const Touch* touches, std::size_t count) {
   for (std::size_t at = 0; at < count; ++at) {
     const auto [hash, node, times] = touches[at];
     if (!cache_.holds(node)) continue;
-    asked(hash, cache_.lists().at(node).weight, times);
+    asked(hash, cache_.lists().at(node).weight, times, true);
     cache_.touch(node);
   }
   return cache_.lists().pushes() - before;

@@ -28,12 +28,12 @@ class TinyLfu final : public Policy {
   void set_window(double share) noexcept { cache_.set_window(share); }
 
  private:
-  void asked(std::uint64_t hash, std::uint64_t weight, std::uint32_t times) {
+  void asked(std::uint64_t hash, std::uint64_t weight, std::uint32_t times, bool hit) {
     sketch_.add(hash, times);
-    if (adaptive_) ask_models(hash, weight, times);
+    if (adaptive_) ask_models(hash, weight, times, hit);
   }
-  void ask_models(std::uint64_t hash, std::uint64_t weight, std::uint32_t times) {
-    if (duel_.samples(hash)) duel_.access({hash, weight, 0}, times, sketch_);
+  void ask_models(std::uint64_t hash, std::uint64_t weight, std::uint32_t times, bool hit) {
+    if (duel_.samples(hash)) duel_.access({hash, weight, 0}, times, hit, sketch_);
     if (duel_.due(times)) [[unlikely]]
       take_window();
   }
