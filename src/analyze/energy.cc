@@ -1,3 +1,10 @@
+// A curve holds, at each reading, the joules and the seconds with readings so far; an interval is a
+// difference of two interpolations, each by bisection. From a counter a step down counts nothing
+// and covers nothing. From power it is the trapezoid of two neighbours, unless they are further
+// apart than a gap, which covers nothing either: uncovered time is said, never filled.
+//
+// The counter is taken where it can be trusted: not where it stands still while power is drawn.
+// Where both are there and disagree, that is noted.
 #include "analyze/energy.h"
 
 #include <fmt/format.h>

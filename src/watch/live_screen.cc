@@ -1,3 +1,7 @@
+// The terminal is opened anew, so that writing without blocking is a property of our description
+// and not of the command's stderr. What the terminal does not take at once waits a moment and is
+// then dropped: a block is drawn again soon. Should genscope crash, a handler that only writes and
+// re-raises gives the lines back.
 #include "watch/live_screen.h"
 
 #include <fcntl.h>

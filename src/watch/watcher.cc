@@ -1,3 +1,7 @@
+// Once the command runs nothing may keep us from waiting for it: whatever else fails or throws is
+// cut off (unless_it_fails) and the loop goes on, without the live block if need be. The end is
+// seen without reaping, so that the last figures of the dead process can still be read from /proc;
+// the kernel's own usage comes from wait4() after that.
 #include "watch/watcher.h"
 
 #include <fcntl.h>

@@ -1,3 +1,7 @@
+// Obstacles first: work that both sides name and that differs, runs that did not finish, programs
+// with no stage in common, a run given twice. Any of these ends the comparison, since a figure that
+// compares other things is worse than none. Doubts are said beside the figures: an environment that
+// differs, failures, losses, steps that vary. Of many runs of a side the first few are named.
 #include "analyze/compare/doubts.h"
 
 #include <fmt/format.h>

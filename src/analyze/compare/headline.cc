@@ -1,3 +1,7 @@
+// The total is the wall time, or where every run has at least two requests their mean, in which a
+// slow one cannot hide. It is judged by the one engine of verdicts; where the time alone leaves it
+// open, by the time less what others took. The difference is attributed to the stages' own times,
+// which add up; what none covers is "outside".
 #include "analyze/compare/headline.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,7 @@
+// A key is believed from the first that says it: what was read from the hardware, then the
+// manifest, then the program's own settings. Both sides' keys are sorted, so comparing them is a
+// merge. A key is decisive only where both sides say it, and differently: not to say is no
+// difference.
 #include "analyze/compare/run_facts.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// A target is a statistic of a cell's units against a limit. Percentiles are over samples, and only
+// those that so many samples can show; a target that cannot be judged says why and has no score. A
+// speed-up is judged by the conservative end of its interval, so that noise meets no target.
 #include "bench/suite/targets.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,7 @@
+// Prompt and seed depend on the unit's number alone, so both sides of a comparison, and a run that
+// was resumed, see the same. Warm-up ends when two iterations in a row take about the same. A unit
+// that failed is tried again as often as the suite allows for that kind of failure; one that was
+// disturbed counts only if no better try came.
 #include "bench/suite/unit_runner.h"
 
 #include <fmt/format.h>

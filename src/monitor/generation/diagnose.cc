@@ -1,3 +1,7 @@
+// What the program said itself comes first and stays; what was measured fills the rest, under the
+// names that reports use, so that the same rules judge a generation while it runs and a run
+// afterwards. What could not be measured is missing with its reason: then a rule that needs it says
+// nothing.
 #include "monitor/generation/diagnose.h"
 
 #include <utility>

@@ -1,3 +1,8 @@
+// Two locks, because the GPU's reading may take milliseconds and that of /proc microseconds. A step
+// that finds the GPU being read by another generation goes on without: a reading a moment later is
+// as good. Only the start and the end of a generation wait.
+//
+// CUDA_VISIBLE_DEVICES renumbers devices: "cuda:1" is the driver's device that stands second there.
 #include "monitor/generation/host_memory.h"
 
 #include <array>

@@ -1,3 +1,11 @@
+// States of generations are kept for reuse, with the room for their steps, so that a generation
+// like the one before allocates next to nothing and a step allocates nothing at all. The clock is
+// read last at the start and first at the end: what the monitor itself does, memory readings among
+// it, is in no generation's time.
+//
+// The projected total needs what comes after the steps (the decoder): the last generation's is
+// taken, which a lone atomic carries to the next one. The lock is for the history; advice is made
+// without it, and only if somebody asked to be told.
 #include "monitor/generation/hub.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Each setting comes with its reason and the source of that. The model decides most: its cost at
+// its usual size gives steps and size, where its peak does not fit the cheapest way of offloading
+// that does is taken (placement.h), and what streams weights is not worth compiling. Without a
+// model the family alone is left, and keys that only a model could tell are not among the settings.
 #include <fmt/format.h>
 
 #include <algorithm>
