@@ -78,5 +78,17 @@ TEST(FileNameFrom, IsNeverEmptyNorHiddenNorAWayOut) {
   EXPECT_EQ(file_name_from("../x", 40), "run..-x");
 }
 
+TEST(Text, ALabelOfPrometheusIsOneLineOfUtf8) {
+  EXPECT_EQ(prometheus_label("plain"), "plain");
+  EXPECT_EQ(prometheus_label("a\"b\\c\nd"), "a\\\"b\\\\c\\nd");
+  EXPECT_EQ(prometheus_label("\xff"), "\xEF\xBF\xBD");
+}
+
+TEST(Text, CharactersAreAddedInOneToFourBytes) {
+  std::string text;
+  for (const std::uint32_t code : {0x41u, 0xE9u, 0x20ACu, 0x1F600u}) append_utf8(text, code);
+  EXPECT_EQ(text, "A\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80");
+}
+
 }  // namespace
 }  // namespace genscope::base
