@@ -57,8 +57,8 @@ std::string cpu_text(const Run& run, const Analysis& analysis) {
     text += " cores";
     const CpuWait wait = cpu_wait(run, analysis);
     if (wait.share && *wait.share >= kWorthSaying) {
-      text += fmt::format(", {} for one {} of the time",
-                          wait.of_main_thread ? "its main thread waited" : "waited",
+      text += fmt::format(", {} {} of the time",
+                          wait.of_main_thread ? "main thread waited" : "waited for one",
                           percent(*wait.share));
     }
   }
