@@ -26,6 +26,16 @@ def spans_of(run, imports=False):
     return spans if imports else [s for s in spans if not s["name"].startswith("import ")]
 
 
+def inside(spans, span):
+    """Everything below a span, at any depth, in the order of `spans`, where parents come first."""
+    found, ids = [], {span["id"]}
+    for other in spans:
+        if other["parent"] in ids:
+            ids.add(other["id"])
+            found.append(other)
+    return found
+
+
 class Recorded:
     """The spans of a run, by name and by parent."""
 

@@ -12,7 +12,7 @@ import textwrap
 import unittest
 from collections import Counter
 
-from harness import spans_of
+from harness import inside, spans_of
 
 BIN = os.environ["GENSCOPE_BIN"]
 DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../docs")
@@ -221,12 +221,7 @@ class Recorded:
 
     def inside(self, span):
         """Everything below, at any depth, in the order of time."""
-        found, ids = [], {span["id"]}
-        for other in self.spans:
-            if other["parent"] in ids:
-                ids.add(other["id"])
-                found.append(other)
-        return found
+        return inside(self.spans, span)
 
     def below(self, span):
         return [s for s in self.spans if s["parent"] == span["id"]]

@@ -8,7 +8,7 @@ import textwrap
 import unittest
 from collections import Counter
 
-from harness import spans_of
+from harness import inside, spans_of
 
 BIN = os.environ["GENSCOPE_BIN"]
 
@@ -85,12 +85,7 @@ class Generate(unittest.TestCase):
 
     def below(self, span):
         """Everything below, at any depth."""
-        found, ids = [], {span["id"]}
-        for other in self.spans:
-            if other["parent"] in ids:
-                ids.add(other["id"])
-                found.append(other)
-        return found
+        return inside(self.spans, span)
 
     def shape(self, index):
         return Counter((s["kind"], s["name"]) for s in self.below(self.requests[index])
