@@ -11,10 +11,12 @@ from typing import Any, Optional
 from .._imports import when_imported
 from ._patch import around, wrap
 from ._report import done, problem
+from .diffusers_attention import Watch
 from .diffusers_calls import Call, current
 from .diffusers_components import parts_of, prepare, step_caches, wrap_encoders
 from .diffusers_load import wrap_loaders, wrap_lora
 from .diffusers_own import watch_models
+from .diffusers_traffic import install as watch_traffic
 
 _known: "set[type]" = set()
 
@@ -26,6 +28,7 @@ def install() -> None:
     when_imported("diffusers.modular_pipelines.modular_pipeline", _modular_is_there, failed)
     when_imported("diffusers.models.modeling_utils", _models_are_there, failed)
     when_imported("diffusers.configuration_utils", watch_models, failed)
+    watch_traffic()
     for module, name in (("single_file", "FromSingleFileMixin"),
                          ("single_file_model", "FromOriginalModelMixin")):
         when_imported(f"diffusers.loaders.{module}",
@@ -98,13 +101,15 @@ def _begin_call(self: Any, args: tuple, kwargs: dict) -> Optional[Call]:
     names = prepare(self, parts)
     said: "dict[str, Any]" = {}
     labels: "dict[str, Any]" = {}
+    look = False
     try:
         from .diffusers_facts import tell
-        said, labels = tell(self, parts, args, kwargs, call is None)
+        said, labels, look = tell(self, parts, args, kwargs, call is None)
     except Exception as error:
         problem(f"diffusers.{type(self).__name__}", f"its settings could not be read: {error!r}")
     call = Call(self, names, said, **labels)
     call.caches = step_caches(self, parts)
+    call.attention = Watch() if look else None
     return call
 
 

@@ -28,6 +28,7 @@ class _Local(threading.local):
     def __init__(self) -> None:
         self.calls: "list[Call]" = []
         self.stages: "list[str]" = []  # open stages of ours, the innermost last
+        self.open: "list[Stage]" = []  # the same
 
 
 _local = _Local()
@@ -59,6 +60,9 @@ class Call:
         self.loop: Optional[Loop] = None
         self.ended: "list[Loop]" = []
         self.scheduled = False  # since the last loop ended
+        self.calls_others = False  # is made of other pipelines
+        self.moved = 0          # bytes that offloading brought
+        self.attention: Any = None  # watches the first forward, where the set-up is new
         own.ended()
         self.compiled: "list[Mark]" = [mark()]  # at the begin, and after the first step
         kind = kind_of_generation() if self.outer is None else "stage"
@@ -68,14 +72,14 @@ class Call:
 
     # --- denoising
 
-    def at_forward(self, name: str, value: Any) -> Loop:
+    def at_forward(self, name: str, value: Any) -> None:
         """The denoiser `name` is about to be called with `value`, its first input."""
-        loop = self.loop
-        if loop is not None and loop.is_over_for(name):
+        loop = self.last_loop()
+        if loop is not None and loop.step is None and loop.at_end:
+            if name in loop.names:
+                return  # after the last timestep: it fills a cache for the next part of a video, and is no step
             self.end_loop(None)
-        loop = self.at_work()
-        loop.saw_forward(name, value)
-        return loop
+        self.at_work().saw_forward(name, value)
 
     def at_work(self) -> Loop:
         """The denoiser or the scheduler is about to be called."""
@@ -132,9 +136,14 @@ class Call:
         self.end_loop(error)
         if self.outer is not None:  # whose parts these loops are
             self.outer.ended.extend(self.ended)
+            self.outer.calls_others = True
 
     def leave(self, error: Optional[BaseException], **args: Any) -> None:
         """After close(): the end of the request, with what it turned out to be."""
+        if self.moved:
+            args = {**args, "offload_bytes": self.moved}
+            if self.outer is not None:
+                self.outer.moved += self.moved
         for key, value in args.items():
             if value is not None:
                 self.span.arg(key, value)
@@ -149,12 +158,29 @@ class Stage:
     def __init__(self, name: str, **args: Any) -> None:
         self.span = _core.stage(name, **args)
         self.span.__enter__()
+        self.moved = 0
         _local.stages.append(name)
+        _local.open.append(self)
 
     def close(self, error: Optional[BaseException]) -> None:
         if _local.stages:
             _local.stages.pop()
+            _local.open.pop()
+        if self.moved:
+            self.span.arg("offload_bytes", self.moved)
         _leave(self.span, error)
+
+
+def saw_traffic(moved: int) -> None:
+    """Bytes of weights that were brought to where they are used: of the stage that is open, and of the call."""
+    call = current()
+    loop = call.loop if call is not None else None
+    if call is not None:
+        call.moved += moved
+    if loop is not None and loop.step is not None:
+        loop.moved += moved
+    elif _local.open:
+        _local.open[-1].moved += moved
 
 
 def open_stage(name: str, alone: bool = False, **args: Any) -> Optional[Stage]:

@@ -11,6 +11,7 @@ from . import diffusers_blocks
 from . import diffusers_own as own
 from ._report import problem
 from .diffusers_calls import Call, close_stage, current, open_stage
+from .diffusers_later import tell as tell_later
 from .diffusers_loop import place_of
 from .diffusers_state import cache as cache_name
 from .diffusers_state import cache_states, patched_cache, was_cached
@@ -168,6 +169,8 @@ def _begin_forward(self: Any, args: tuple, kwargs: dict) -> Any:
     call.in_forward = True
     kept = call.caches.get(id(self)) if call.caches else None
     call.blocks = kept if isinstance(kept, diffusers_blocks.Blocks) else None
+    if call.attention is not None:
+        call.attention.begin()
     span.__enter__()
     return call, span
 
@@ -188,6 +191,11 @@ def _end_forward(token: "tuple[Any, Any]", self: Any, _result: Any,
                  error: Optional[BaseException]) -> None:
     call, span = token
     call.in_forward = False
+    watch, call.attention = call.attention, None
+    if watch is not None:
+        kernel = watch.end()
+        if kernel is not None:
+            tell_later({"set.attn_kernel": kernel})
     if call.caches and call.loop is not None:
         if call.blocks is not None:
             ran, hit = call.blocks.ended()

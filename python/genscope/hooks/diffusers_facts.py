@@ -11,6 +11,7 @@ from typing import Any, Callable, Optional
 
 from . import diffusers_later as later, diffusers_load, diffusers_state as state
 from ._report import problem
+from .diffusers_arithmetic import arithmetic_of
 from .diffusers_calls import Call
 from .diffusers_components import is_autoencoder, is_denoiser, is_text_encoder, parts_of
 from .diffusers_models import (architecture, config_value, device_of, quantisation, size_of,
@@ -38,28 +39,30 @@ def arguments(pipeline: Any, args: tuple, kwargs: dict) -> "dict[str, Any]":
 
 
 def tell(pipeline: Any, parts: "dict[str, Any]", args: tuple, kwargs: dict,
-         outermost: bool) -> "tuple[dict[str, Any], dict[str, Any]]":
-    """Tells the facts; returns the call's arguments, and those of the request's span that are labels:
-    what the program asked for, whatever then ran. A call inside of another tells nothing of its own:
-    the request is the outer one."""
+         outermost: bool) -> "tuple[dict[str, Any], dict[str, Any], bool]":
+    """Tells the facts; returns the call's arguments, those of the request's span that are labels (what
+    the program asked for, whatever then ran), and whether its attention is to be looked at: the set-up is
+    new, and nothing is compiled. A call inside of another tells nothing of its own: the request is the
+    outer one."""
     said = arguments(pipeline, args, kwargs)
     labels = {"guidance_scale": _plain(said.get("guidance_scale")),
               "true_cfg_scale": _plain(said.get("true_cfg_scale")),
               "max_sequence_length": _whole(said.get("max_sequence_length"))}
     if not outermost:
-        return said, labels
+        return said, labels, False
     width, height = said_size(pipeline, parts, said)
     facts = {**labels, "steps": _steps(said), "width": width, "height": height,
              "frames": _whole(said.get("num_frames")), "batch": _images(said)}
     adapters = _adapters(pipeline, parts)
-    facts.update(_set_up(pipeline, parts, adapters))
+    set_up, fresh = _set_up(pipeline, parts, adapters)
+    facts.update(set_up)
     for read in (lambda: _reference(said), environment):
         facts.update(_guarded(pipeline, read))
     if facts.get("env.backend") is None and facts.get("model.device[denoiser]") == "cpu" \
             and facts.get("set.offload") == "none":
         facts["env.backend"] = "cpu"
     later.tell(facts)
-    return said, labels
+    return said, labels, fresh and facts.get("set.compile") == "none"
 
 
 def observed(call: Call, result: Any) -> "dict[str, Any]":
@@ -72,11 +75,12 @@ def observed(call: Call, result: Any) -> "dict[str, Any]":
     if seen.images is None and seen.audio_seconds is not None:
         width = height = None
     frames = seen.frames if seen.width else _whole(said.get("num_frames"))
-    steps = [loop.steps for loop in call.ended if loop.steps]
-    args = {"steps": steps[0] if len(steps) == 1 else _steps(said) or sum(steps) or None,
+    main, steps = _main_loop(call)
+    args = {"steps": steps,
             "width": width, "height": height, "frames": frames,
             "images": _count(seen, said) if result is not None else None,
-            "audio_seconds": seen.audio_seconds, **_passes(call, seen.images), **_cached(call)}
+            "audio_seconds": seen.audio_seconds, **_cached(call),
+            "guidance_passes": main.usual_passes(seen.images) if main is not None else None}
     if call.outer is None:
         later.tell({**args, "images": None, "batch": args["images"] or None, **_guidance(call, args)})
     return {key: args[key] for key in args if key != "guidance_passes"} | {
@@ -90,12 +94,19 @@ def _count(seen: Made, said: "dict[str, Any]") -> int:
     return _images(said) if said.get("output_type") == "latent" else 0
 
 
-def _passes(call: Call, images: Optional[int]) -> "dict[str, Any]":
-    """Of the loop with the most steps: others are priors and refiners."""
-    loops = [loop for loop in call.ended if loop.passes]
-    if not loops:
-        return {"guidance_passes": None}
-    return {"guidance_passes": max(loops, key=lambda loop: loop.steps).usual_passes(images)}
+def _main_loop(call: Call) -> "tuple[Any, Optional[int]]":
+    """The loop that the call is named after, and its steps. Of several: the last with as many steps as were
+    asked for; of a pipeline that calls others, the last; else that with the most steps, and then what was
+    asked for, or all of them, stands for the steps."""
+    loops = [loop for loop in call.ended if loop.steps]
+    asked = _steps(call.said)
+    if len(loops) < 2:
+        return (loops[0], loops[0].steps) if loops else (None, asked)
+    as_asked = [loop for loop in loops if loop.steps == asked]
+    if as_asked or call.calls_others:
+        main = (as_asked or loops)[-1]
+        return main, main.steps
+    return max(loops, key=lambda loop: loop.steps), asked or sum(loop.steps for loop in loops)
 
 
 def _cached(call: Call) -> "dict[str, Any]":
@@ -137,16 +148,17 @@ def _guarded(pipeline: Any, read: Callable[[], "dict[str, Any]"]) -> "dict[str, 
 
 
 def _set_up(pipeline: Any, parts: "dict[str, Any]",
-            adapters: Optional[Adapters]) -> "dict[str, Any]":
-    """Facts that take a walk over all modules: again only when a part was changed."""
+            adapters: Optional[Adapters]) -> "tuple[dict[str, Any], bool]":
+    """Facts that take a walk over all modules: again only when a part was changed, which is the second."""
     mark = (adapters, *_fingerprint(pipeline, parts))
     known = _set_ups.get(pipeline)
-    if known is None or known[0] != mark:
+    fresh = known is None or known[0] != mark
+    if known is None or fresh:
         facts = {**_guarded(pipeline, lambda: _models(pipeline, parts)),
                  **_guarded(pipeline, lambda: _settings(pipeline, parts)),
                  **(adapters.facts() if adapters is not None else {})}
         known = _set_ups[pipeline] = (mark, facts)
-    return known[1]
+    return known[1], fresh
 
 
 def _fingerprint(pipeline: Any, parts: "dict[str, Any]") -> tuple:
@@ -244,9 +256,17 @@ def _model_name(pipeline: Any) -> Optional[str]:
 
 
 def _component(key: str, module: Any, size: Any) -> "dict[str, Any]":
-    quant = quantisation(module)
+    quant, found = quantisation(module), arithmetic_of(module)
+    if quant == "none" and found is not None and found.library not in ("", "diffusers"):
+        quant = found.weights if found.library == "bitsandbytes" else found.library
     facts = {f"model.dtype[{key}]": size.dtype, f"model.quant[{key}]": quant,
              f"model.bytes[{key}]": size.bytes, f"model.device[{key}]": device_of(module)}
+    if found is not None:
+        facts[f"model.weights[{key}]"] = found.weights
+        facts[f"model.quantised_share[{key}]"] = found.share
+        facts[f"model.arithmetic[{key}]"] = found.arithmetic
+        if key == "denoiser" and found.arithmetic != "unknown":
+            facts["set.compute_dtype"] = found.arithmetic
     if quant == "none" and size.parameters:  # packed weights are not counted by their elements
         facts[f"model.params[{key}]"] = size.parameters
         facts[f"model.bytes_per_param[{key}]"] = size.bytes / size.parameters

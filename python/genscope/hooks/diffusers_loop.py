@@ -71,7 +71,7 @@ class Loop:
 
     __slots__ = ("stage", "step", "steps", "names", "samples", "shape", "forwards", "clock", "last",
                  "passes", "at_end", "counted", "hits", "tries", "hits_now", "skipped",
-                 "batch")
+                 "batch", "moved")
 
     def __init__(self, inferred: bool = False) -> None:
         self.step: Any = None
@@ -87,6 +87,7 @@ class Loop:
         self.counted: Any = None          # what the last passes were counted by
         self.hits = self.tries = 0        # forwards that a step cache answered, and those it could have
         self.hits_now = 0                 # of this step
+        self.moved = 0                    # bytes that offloading brought
         self.skipped = 0                  # steps of which it answered all
         self.stage = _core.stage("denoise", inferred=True) if inferred else _core.stage("denoise")
         self.stage.__enter__()
@@ -106,10 +107,6 @@ class Loop:
         self.tries += 1
         self.hits += hit
         self.hits_now += hit
-
-    def is_over_for(self, name: str) -> bool:
-        """Whether a call of this denoiser begins another loop."""
-        return self.step is None and self.at_end and name not in self.names
 
     def counts(self, scheduler: Any, timestep: Any) -> bool:
         """Whether this step of a scheduler ends a step: not a second one for the same forward passes, of
@@ -179,6 +176,8 @@ class Loop:
         if step is not None:
             why = error or (Interrupted() if self.clock is not None else NoSchedulerStep())
             step.__exit__(type(why), why, None)
+        if self.moved:
+            self.stage.arg("offload_bytes", self.moved)
         self.stage.__exit__(type(error) if error is not None else None, error, None)
 
     def usual_passes(self, images: Optional[int]) -> Optional[int]:

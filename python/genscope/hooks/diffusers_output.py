@@ -32,7 +32,8 @@ def made(pipeline: Any, result: Any, said: "dict[str, Any]") -> Made:
 def _parts(pipeline: Any, result: Any) -> "tuple[Any, Any]":
     if hasattr(result, "keys"):
         keys = list(result.keys())
-        picture = next((result[k] for k in (*_PICTURES, *keys) if k in keys and k not in _SOUND), None)
+        picture = next((result[k] for k in (*_PICTURES, *keys) if k in keys and k not in _SOUND
+                        and "embed" not in k), None)
         return picture, next((result[k] for k in _SOUND if k in keys), None)
     if isinstance(result, tuple) and result:
         if _makes_sound_alone(pipeline):

@@ -31,6 +31,7 @@ class OwnLoop:
         self.in_forward = False
         self.caches: "dict[int, Any]" = {}
         self.blocks: Any = None
+        self.attention: Any = None
 
     def at_work(self) -> Loop:
         if self.loop is None:

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any, Callable, Optional
 
 from .._imports import when_imported
-from . import torch_compile, torch_distributed
+from . import k_diffusion_, torch_compile, torch_distributed
 from ._patch import is_wrapped, wrap
 from ._report import done, problem
 
@@ -19,6 +19,7 @@ def install() -> None:
     when_imported("torch", _torch_is_there,
                   lambda name, error: problem("torch", f"after its import: {error!r}"))
     torch_distributed.install()
+    k_diffusion_.install()
     try:
         from . import loops
     except ImportError as error:

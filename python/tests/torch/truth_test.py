@@ -236,30 +236,42 @@ class Observed(RecordedCase):
         self.assertEqual((args["cached_steps"], args["cache_hit_ratio"]), (3, 0.75))
         self.assertEqual([f["args"]["cached"] for f in run.of("forward")], [False, True, True, True])
 
-    def test_each_loop_is_a_stage(self):
+    def parts(self, steps: "tuple[int, ...]", after: bool):
+        """A pipeline with a loop for each part, and after each a forward that only fills a cache."""
         from diffusers import FluxPipeline
         inner, arguments = tiny.flux(2)
 
-        class Refined(FluxPipeline):
+        class Parts(FluxPipeline):
             def __call__(self, **kwargs):
-                for steps in (2, 3):
-                    self.scheduler.set_timesteps(steps)
+                latents = torch.zeros(1, 16, 16)
+
+                def forward(t):
+                    return self.transformer(
+                        hidden_states=latents, timestep=t.expand(1) / 1000, guidance=None,
+                        pooled_projections=kwargs["pooled_prompt_embeds"],
+                        encoder_hidden_states=kwargs["prompt_embeds"],
+                        txt_ids=torch.zeros(8, 3), img_ids=torch.zeros(16, 3), return_dict=False)[0]
+                for count in steps:
+                    self.scheduler.set_timesteps(count)
                     for t in self.scheduler.timesteps:
-                        latents = torch.zeros(1, 16, 16)
-                        out = self.transformer(
-                            hidden_states=latents, timestep=t.expand(1) / 1000, guidance=None,
-                            pooled_projections=kwargs["pooled_prompt_embeds"],
-                            encoder_hidden_states=kwargs["prompt_embeds"],
-                            txt_ids=torch.zeros(8, 3), img_ids=torch.zeros(16, 3), return_dict=False)
-                        self.scheduler.step(out[0], t, latents)
-        pipe = Refined(**inner.components)
+                        self.scheduler.step(forward(t), t, latents)
+                    if after:
+                        forward(torch.tensor(0.0))
+        pipe = Parts(**inner.components)
         with torch.no_grad():
             run = self.record(lambda: pipe(**arguments))
         loops = run.of("stage", "denoise")
-        self.assertEqual([[s["args"]["index"] for s in run.children(loop)] for loop in loops],
-                         [[0, 1], [0, 1, 2]])
         self.assertEqual([s for s in run.spans if "failed" in s["flags"]], [])
+        self.assertEqual([[s["args"]["index"] for s in run.children(loop, "step")] for loop in loops],
+                         [list(range(count)) for count in steps])
+        self.assertEqual(len(run.of("forward")), sum(steps) + len(steps) * after)
+        return run
 
+    def test_each_loop_is_a_stage(self):
+        self.parts((2, 3), after=False)
+
+    def test_forwards_after_a_loop_are_no_steps(self):
+        self.parts((2, 3, 2), after=True)
 
 class OwnLoop(RecordedCase):
     """A loop over a scheduler's timesteps, without a pipeline."""
