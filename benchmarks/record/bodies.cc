@@ -2,6 +2,7 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include <genscope/record.h>
 
@@ -62,6 +63,50 @@ void dynamic_span(std::uint64_t n) {
   while (n-- > 0) {
     genscope::Span span(names[n & 15]);
     clobber();
+  }
+}
+
+const std::vector<std::string>& many_names() {
+  static const auto names = [] {
+    std::vector<std::string> list;
+    for (int i = 0; i < 65'536; ++i) {
+      list.push_back("transformer.block." + std::to_string(i) + ".attn");
+    }
+    return list;
+  }();
+  return names;
+}
+
+void span_of_many_names(std::uint64_t n) {
+  const std::vector<std::string>& names = many_names();
+  while (n-- > 0) {
+    genscope::Span span(names[n & 65'535]);
+    clobber();
+  }
+}
+
+// In no order: then the caller's own names are out of the caches too.
+void span_of_random_names(std::uint64_t n) {
+  const std::vector<std::string>& names = many_names();
+  std::uint64_t next = n;
+  while (n-- > 0) {
+    next = next * 6364136223846793005u + 1442695040888963407u;
+    genscope::Span span(names[next >> 48]);
+    clobber();
+  }
+}
+
+void read_random_names(std::uint64_t n) {
+  const std::vector<std::string>& names = many_names();
+  std::uint64_t next = n;
+  while (n-- > 0) {
+    next = next * 6364136223846793005u + 1442695040888963407u;
+    const std::uint64_t a = fast_ticks();
+    const std::string& name = names[next >> 48];
+    const char first = name[0], last = name.back();
+    asm volatile("" ::"r"(first), "r"(last));
+    const std::uint64_t b = fast_ticks();
+    asm volatile("" ::"r"(a), "r"(b));
   }
 }
 

@@ -14,6 +14,9 @@ void tsc_and_store(std::uint64_t n);
 void static_span(std::uint64_t n);
 void span_with_arguments(std::uint64_t n);
 void dynamic_span(std::uint64_t n);
+void span_of_many_names(std::uint64_t n);    // 65,536, one after another
+void span_of_random_names(std::uint64_t n);  // the same in no order
+void read_random_names(std::uint64_t n);     // and without a span: their names are read
 void numbered_step(std::uint64_t n);
 void detached_span(std::uint64_t n);
 void detached_dynamic_span(std::uint64_t n);

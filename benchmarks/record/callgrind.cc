@@ -33,7 +33,7 @@ constexpr Named kBodies[] = {
     {"dynamic_span", dynamic_span},     {"compiled_out_span", compiled_out_span},
     {"detached_span", detached_span},   {"detached_dynamic_span", detached_dynamic_span},
     {"static_counter", static_counter}, {"counter_by_name", counter_by_name},
-    {"event_by_name", event_by_name}};
+    {"event_by_name", event_by_name},   {"span_of_many_names", span_of_many_names}};
 
 // Instructions inside genscope_bench_counted, or -1.
 double count(const std::string& program, const char* body, std::uint64_t n, bool enabled) {
@@ -74,7 +74,8 @@ int callgrind_body(const std::vector<std::string>& args) {
     genscope::set_enabled(args[3] == "on");
     for (const Named& b : kBodies) {
       if (args[1] != b.name) continue;
-      b.body(10);  // names and the lane exist before the counting starts
+      b.body(args[1] == "span_of_many_names" ? 1'000'000
+                                             : 10);  // names and the lane exist before it counts
       genscope_bench_counted(b.body, std::strtoull(args[2].c_str(), nullptr, 10));
     }
   }
@@ -99,6 +100,7 @@ void instruction_rows(const char* program, Table& table) {
   row("instructions: span, static name", per_item(program, "static_span"), 65);
   row("instructions: span + 2 integer arguments", per_item(program, "span_with_arguments"), -1);
   row("instructions: span, dynamic name", per_item(program, "dynamic_span"), -1);
+  row("instructions: span, 65,536 dynamic names", per_item(program, "span_of_many_names"), -1);
   row("instructions: detached begin and end", per_item(program, "detached_span"), 130);
   row("instructions: detached, dynamic name", per_item(program, "detached_dynamic_span"), -1);
   row("instructions: counter, static name", per_item(program, "static_counter"), -1);

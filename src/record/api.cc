@@ -11,6 +11,7 @@
 #include "genscope/record.h"
 #include "record/control.h"
 #include "record/lane.h"
+#include "record/skip.h"
 
 namespace genscope {
 namespace {
@@ -288,10 +289,13 @@ inline namespace on {
 
 namespace {
 
-// The number of a name that this thread has used lately, or 0.
+// The number of a name that was used before, or 0: it is new, or perhaps to be left out.
 std::uint32_t known(SpanKind kind, std::string_view name) noexcept {
-  const internal::LaneState* const state = internal::t_lane.state;
-  return state != nullptr && state->names != nullptr ? state->names->find(kind, name) : 0;
+  const record::NameEntry* const entry = record::NameTable::find(kind, name);
+  if (entry == nullptr) return 0;
+  if (entry->id <= internal::kMaxUserSite || !record::skipped(kind, name)) [[likely]]
+    return entry->id;
+  return 0;
 }
 
 // Out of line, so that the usual cases below need few registers.

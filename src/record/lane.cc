@@ -168,23 +168,18 @@ std::uint64_t* LaneWriter::reserve_end(std::uint64_t& tick) noexcept {
 }
 
 std::uint32_t LaneWriter::intern(SpanKind kind, std::string_view name) noexcept {
-  LaneState& state = *lane_.state;
-  if (state.names == nullptr) state.names = NameCache::make();
-  if (state.names == nullptr) return 0;
-  if (const std::uint32_t id = state.names->find(kind, name); id != 0) return id;
   // The trace that is open now, not the one this operation started with: see Control::open_locked.
   const NameEntry* const entry =
       NameTable::instance().intern(kind, name, [this](const NameEntry& fresh) {
-        if (skipped_ = skipped(fresh.kind, fresh.text); skipped_) return false;
+        if (skipped_ = skipped(fresh.kind(), fresh.text); skipped_) return false;
         Recorder* const open = Control::instance().current();
-        return open != nullptr && open->put(trace::SiteMeta{fresh.id, fresh.kind, fresh.text});
+        return open != nullptr && open->put(trace::SiteMeta{fresh.id, fresh.kind(), fresh.text});
       });
   if (entry == nullptr) return 0;
   if (entry->id > internal::kMaxUserSite && skipped(kind, name)) {  // has its number from the start
     skipped_ = true;
     return 0;
   }
-  if (entry->kind == kind && entry->text == name) state.names->put(*entry);
   return entry->id;
 }
 

@@ -28,7 +28,6 @@ struct LaneState {
   std::atomic<std::uint64_t*> limit{nullptr};
   bool os_clock = false;
   trace::LaneSlot* slot = nullptr;
-  record::NameCache* names = nullptr;  // stays for the next thread: names are the process's
 };
 
 }  // namespace genscope::internal

@@ -18,10 +18,6 @@ void* from_kernel(std::size_t bytes) noexcept {
   return p != MAP_FAILED ? p : nullptr;
 }
 
-std::size_t hash(SpanKind kind, std::string_view text) noexcept {
-  return std::hash<std::string_view>()(text) * 31 + static_cast<std::size_t>(kind);
-}
-
 }  // namespace
 
 void* Arena::take(std::size_t bytes) noexcept {
@@ -35,11 +31,6 @@ void* Arena::take(std::size_t bytes) noexcept {
   }
   left_ -= bytes;
   return std::exchange(at_, at_ + bytes);
-}
-
-NameCache* NameCache::make() noexcept {
-  void* const memory = from_kernel(sizeof(NameCache));
-  return memory != nullptr ? new (memory) NameCache : nullptr;
 }
 
 NameTable& NameTable::instance() {
@@ -66,41 +57,45 @@ bool NameTable::add_known() noexcept {
       {SpanKind::block, "block", kSiteBlock},
   };
   for (const Known& known : kKnown) {
-    if (slots_ != nullptr && *place(known.kind, known.name) != nullptr) continue;
+    if (find(known.kind, known.name) != nullptr) continue;
     if (add(known.kind, known.name, known.id) == nullptr) return false;
   }
   if (other_ == nullptr) other_ = add(SpanKind::function, "(other names)", kSiteOther);
   return other_ != nullptr;
 }
 
-NameEntry** NameTable::place(SpanKind kind, std::string_view name) noexcept {
-  for (std::size_t i = hash(kind, name);; ++i) {
-    NameEntry** const slot = &slots_[i & (slot_count_ - 1)];
-    if (*slot == nullptr || ((*slot)->kind == kind && (*slot)->text == name)) return slot;
-  }
+// The tag must leave room for the address. The kernel gives out none that is longer unless asked.
+void NameTable::put(Slots& slots, const NameEntry& entry) noexcept {
+  const std::uint64_t h = hash(entry.kind(), entry.text);
+  std::uint64_t i = h;
+  while (slots.at(i).load(std::memory_order_relaxed) != 0) ++i;
+  const auto place = reinterpret_cast<std::uint64_t>(&entry);
+  slots.at(i).store(h >> kTagShift << kTagShift | place, std::memory_order_release);
 }
 
 bool NameTable::grow() noexcept {
-  const std::size_t old_count = slot_count_;
-  NameEntry** const old = slots_;
-  const std::size_t count = old_count == 0 ? 1024 : old_count * 2;
-  auto* const fresh = static_cast<NameEntry**>(from_kernel(count * sizeof(NameEntry*)));
-  if (fresh == nullptr) return false;
-  slots_ = fresh;
-  slot_count_ = count;
-  for (NameEntry* e = first_; e != nullptr; e = e->next) *place(e->kind, e->text) = e;
-  if (old != nullptr) ::munmap(old, old_count * sizeof(NameEntry*));
+  constexpr std::size_t kFirst = 1024;
+  const Slots* const old = slots_.load(std::memory_order_relaxed);
+  const std::size_t count = old == nullptr ? kFirst : 2 * (old->mask + 1);
+  void* const memory = from_kernel(sizeof(Slots) + count * sizeof(std::atomic<std::uint64_t>));
+  if (memory == nullptr) return false;
+  auto* const fresh = new (memory) Slots;
+  fresh->mask = count - 1;
+  for (const NameEntry* e = first_; e != nullptr; e = e->next) put(*fresh, *e);
+  slots_.store(fresh, std::memory_order_release);
   return true;
 }
 
 NameEntry* NameTable::add(SpanKind kind, std::string_view name, std::uint32_t id) noexcept {
-  if (2 * (used_ + 1) > slot_count_ && !grow()) return nullptr;
+  const Slots* const slots = slots_.load(std::memory_order_relaxed);
+  if ((slots == nullptr || 4 * (used_ + 1) > 3 * (slots->mask + 1)) && !grow()) return nullptr;
   void* const memory = arena_.take(sizeof(NameEntry) + name.size());
-  if (memory == nullptr) return nullptr;
+  if (memory == nullptr || reinterpret_cast<std::uint64_t>(memory) >> kTagShift != 0)
+    return nullptr;
   char* const text = static_cast<char*>(memory) + sizeof(NameEntry);
   std::memcpy(text, name.data(), name.size());
-  auto* const entry = new (memory) NameEntry{{text, name.size()}, kind, id, nullptr};
-  *place(kind, entry->text) = entry;
+  auto* const entry = new (memory) NameEntry(kind, {text, name.size()}, id);
+  put(*slots_.load(std::memory_order_relaxed), *entry);
   (last_ != nullptr ? last_->next : first_) = entry;
   last_ = entry;
   used_++;
@@ -110,11 +105,12 @@ NameEntry* NameTable::add(SpanKind kind, std::string_view name, std::uint32_t id
 const NameEntry* NameTable::intern(SpanKind kind, std::string_view name,
                                    const std::function<bool(const NameEntry&)>& define) {
   name = base::cut_utf8(name, kMaxNameBytes);
+  if (const NameEntry* const known = find(kind, name)) return known;
   const std::lock_guard lock(mutex_);
   if (other_ == nullptr && !add_known()) return nullptr;
-  if (const NameEntry* const known = *place(kind, name)) return known;
+  if (const NameEntry* const known = find(kind, name)) return known;
   if (next_id_ > internal::kMaxUserSite || bytes_ + name.size() > kMaxBytes) return other_;
-  if (!define(NameEntry{name, kind, next_id_, nullptr})) return nullptr;
+  if (!define(NameEntry(kind, name, next_id_))) return nullptr;
   // Without memory the number is defined in the trace and stays unused; the next try gets another.
   const NameEntry* const entry = add(kind, name, next_id_++);
   if (entry != nullptr) bytes_ += name.size();

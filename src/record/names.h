@@ -4,10 +4,17 @@
 // keeps its number for ever. The table's own copy of a name is what the trace file gets: nothing
 // points into user memory.
 //
+// Looking up takes no lock and may happen in a signal handler. Open addressing, at most three
+// quarters full; a slot is an entry's address with 16 bits of its hash above it, so that other
+// names cost no look at their entry. Entries never change and never go. A table that is full is
+// copied into one of twice the size and stays where it is, for those who are reading it: all old
+// ones together are as large as the new one.
+//
 // A name may be new in a signal handler that interrupted malloc, so none of this calls malloc:
 // memory comes from the kernel in large blocks and stays.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -18,11 +25,20 @@
 
 namespace genscope::record {
 
+// Kind and length of a name in one number.
+inline std::uint32_t shape_of(SpanKind kind, std::string_view name) noexcept {
+  return static_cast<std::uint32_t>(name.size()) << 8 | static_cast<std::uint32_t>(kind);
+}
+
 struct NameEntry {
-  std::string_view text;  // in the table's own memory
-  SpanKind kind = SpanKind::none;
-  std::uint32_t id = 0;
-  NameEntry* next = nullptr;  // in the order they were added
+  std::string_view text;  // in the table's own memory: right behind the entry
+  NameEntry* next;        // in the order they were added
+  std::uint32_t shape;
+  std::uint32_t id;
+
+  NameEntry(SpanKind kind, std::string_view name, std::uint32_t number) noexcept
+      : text(name), next(nullptr), shape(shape_of(kind, name)), id(number) {}
+  SpanKind kind() const noexcept { return static_cast<SpanKind>(shape & 0xFF); }
 };
 
 // Memory that is never given back, from the kernel. Null when there is none.
@@ -44,6 +60,22 @@ class NameTable {
   // The process's table. Never destroyed.
   static NameTable& instance();
 
+  // The entry for this name, or null: it is not there, or longer than names may be. On any thread.
+  static const NameEntry* find(SpanKind kind, std::string_view name) noexcept {
+    Slots* const slots = slots_.load(std::memory_order_acquire);
+    if (slots == nullptr) [[unlikely]]
+      return nullptr;
+    const std::uint64_t h = hash(kind, name);
+    for (std::uint64_t i = h;; ++i) {
+      const std::uint64_t slot = slots->at(i).load(std::memory_order_acquire);
+      if (slot == 0) return nullptr;
+      if (((slot ^ h) >> kTagShift) != 0) continue;
+      const NameEntry* const entry = entry_of(slot);
+      if (same(*entry, kind, name)) [[likely]]
+        return entry;
+    }
+  }
+
   // The entry for this name, made if new; null if `define` refused or there is no memory. `define`
   // is called under the table's lock, before anybody else can see the number.
   const NameEntry* intern(SpanKind kind, std::string_view name,
@@ -55,61 +87,24 @@ class NameTable {
   std::mutex& mutex() noexcept { return mutex_; }
 
  private:
+  static constexpr unsigned kTagShift = 48;
+  struct Slots {             // the slots follow it; 0: free
+    std::uint64_t mask = 0;  // their number less 1
+    std::atomic<std::uint64_t>& at(std::uint64_t i) noexcept {
+      return reinterpret_cast<std::atomic<std::uint64_t>*>(this + 1)[i & mask];
+    }
+  };
+
   NameTable() noexcept;
   // The names that have fixed numbers; false while there is no memory for them.
   bool add_known() noexcept;
   NameEntry* add(SpanKind kind, std::string_view name, std::uint32_t id) noexcept;
-  // Where the name is, or the empty place where it belongs.
-  NameEntry** place(SpanKind kind, std::string_view name) noexcept;
   bool grow() noexcept;
-
-  std::mutex mutex_;
-  Arena arena_;
-  NameEntry** slots_ = nullptr;  // open addressing, at most half full
-  std::size_t slot_count_ = 0;
-  std::size_t used_ = 0;
-  NameEntry* first_ = nullptr;
-  NameEntry* last_ = nullptr;
-  NameEntry* other_ = nullptr;  // "(other names)"
-  std::size_t bytes_ = 0;
-  std::uint32_t next_id_ = 1;
-};
-
-// A thread's memory of the names it used last: two candidate slots a name, so that one collision
-// does not send every look-up to the table.
-class NameCache {
- public:
-  // From the kernel, for ever: a lane's slot keeps it for the threads that use it later.
-  static NameCache* make() noexcept;
-
-  // The number under which `name` was put, or 0.
-  std::uint32_t find(SpanKind kind, std::string_view name) const noexcept {
-    const std::uint64_t h = hash(kind, name);
-    const Slot& a = slots_[(h >> 56) % kSlots];
-    if (a.hash == h && same(a, kind, name)) [[likely]]
-      return a.id;
-    const Slot& b = slots_[(h >> 32) % kSlots];
-    return b.hash == h && same(b, kind, name) ? b.id : 0;
-  }
-  void put(const NameEntry& entry) noexcept {
-    const std::uint64_t h = hash(entry.kind, entry.text);
-    Slot& a = slots_[(h >> 56) % kSlots];
-    Slot& b = slots_[(h >> 32) % kSlots];
-    Slot& slot = a.id == 0 ? a : b;
-    slot = Slot{h, entry.text.data(), shape(entry.kind, entry.text), entry.id};
+  static void put(Slots& slots, const NameEntry& entry) noexcept;
+  static const NameEntry* entry_of(std::uint64_t slot) noexcept {
+    return reinterpret_cast<const NameEntry*>(slot & ((std::uint64_t{1} << kTagShift) - 1));
   }
 
- private:
-  static constexpr std::size_t kSlots = 256;
-  struct Slot {
-    std::uint64_t hash = 0;
-    const char* text = nullptr;  // in the table
-    std::uint32_t shape = 0;
-    std::uint32_t id = 0;
-  };
-  static std::uint32_t shape(SpanKind kind, std::string_view name) noexcept {
-    return static_cast<std::uint32_t>(name.size()) << 8 | static_cast<std::uint32_t>(kind);
-  }
   static std::uint64_t load8(const char* p) noexcept {
     std::uint64_t v;
     __builtin_memcpy(&v, p, 8);
@@ -128,10 +123,11 @@ class NameCache {
     return at(0) | at(n / 2) << 8 | at(n - 1) << 16;
   }
   // By words, the last one overlapping: a call of memcmp costs as much as the rest.
-  static bool same(const Slot& slot, SpanKind kind, std::string_view name) noexcept {
-    if (slot.shape != shape(kind, name)) return false;
-    const char *p = slot.text, *q = name.data();
+  static bool same(const NameEntry& entry, SpanKind kind, std::string_view name) noexcept {
+    if (entry.shape != shape_of(kind, name)) return false;
     const std::size_t n = name.size();
+    const char* const p = reinterpret_cast<const char*>(&entry + 1);
+    const char* const q = name.data();
     if (n < 8) return load_short(p, n) == load_short(q, n);
     for (std::size_t i = 0; i + 8 < n; i += 8) {
       if (load8(p + i) != load8(q + i)) return false;
@@ -143,7 +139,7 @@ class NameCache {
     constexpr std::uint64_t k = 0x9E3779B97F4A7C15;
     const char* p = name.data();
     std::size_t n = name.size();
-    std::uint64_t h = shape(kind, name);
+    std::uint64_t h = shape_of(kind, name);
     std::uint64_t factor = k;
     for (; n >= 8; p += 8, n -= 8) {
       h += load8(p) * factor;
@@ -159,10 +155,20 @@ class NameCache {
       h += v * factor;
     }
     h = (h ^ h >> 32) * k;
-    return h | 1;  // never 0, the hash of an empty slot
+    return h ^ h >> 32;
   }
 
-  Slot slots_[kSlots];
+  // constinit: to look up costs no question whether it has been made.
+  static constinit inline std::atomic<Slots*> slots_{nullptr};
+
+  std::mutex mutex_;
+  Arena arena_;
+  std::size_t used_ = 0;
+  NameEntry* first_ = nullptr;
+  NameEntry* last_ = nullptr;
+  NameEntry* other_ = nullptr;  // "(other names)"
+  std::size_t bytes_ = 0;
+  std::uint32_t next_id_ = 1;
 };
 
 }  // namespace genscope::record

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -21,7 +23,7 @@ TEST(Names, SameTextAndKindGivesTheSameNumber) {
   const NameEntry* const a = intern(SpanKind::stage, "names-same");
   EXPECT_EQ(intern(SpanKind::stage, "names-same"), a);
   EXPECT_EQ(a->text, "names-same");
-  EXPECT_EQ(a->kind, SpanKind::stage);
+  EXPECT_EQ(a->kind(), SpanKind::stage);
 }
 
 TEST(Names, SameTextOfAnotherKindIsAnotherName) {
@@ -90,43 +92,59 @@ TEST(Names, ThreadsAgreeOnNumbers) {
   EXPECT_EQ(std::set(ids[0].begin(), ids[0].end()).size(), kNames);
 }
 
-TEST(NameCache, FindsWhatWasPut) {
-  NameCache cache;
-  EXPECT_EQ(cache.find(SpanKind::stage, "x"), 0u);
-  const NameEntry* const entry = intern(SpanKind::stage, "names-cache");
-  cache.put(*entry);
-  EXPECT_EQ(cache.find(SpanKind::stage, "names-cache"), entry->id);
-  EXPECT_EQ(cache.find(SpanKind::step, "names-cache"), 0u) << "the kind counts";
-  EXPECT_EQ(cache.find(SpanKind::stage, "names-cachf"), 0u);
-  EXPECT_EQ(cache.find(SpanKind::stage, ""), 0u);
+TEST(NamesFind, GivesWhatWasInterned) {
+  EXPECT_EQ(NameTable::find(SpanKind::stage, "names-find"), nullptr);
+  const NameEntry* const entry = intern(SpanKind::stage, "names-find");
+  EXPECT_EQ(NameTable::find(SpanKind::stage, "names-find"), entry);
+  EXPECT_EQ(NameTable::find(SpanKind::step, "names-find"), nullptr) << "the kind counts";
+  EXPECT_EQ(NameTable::find(SpanKind::stage, "names-finx"), nullptr);
+  EXPECT_EQ(NameTable::find(SpanKind::stage, "names-fin"), nullptr);
 }
 
-// Many more names than slots: a look-up gives the right number or none, never another's.
-TEST(NameCache, CollisionsNeverGiveAnotherName) {
-  NameCache cache;
+TEST(NamesFind, TellsEveryLengthAndEveryCharacter) {
   std::vector<const NameEntry*> entries;
-  for (int i = 0; i < 3000; ++i) {
-    entries.push_back(intern(i % 2 == 0 ? SpanKind::stage : SpanKind::none,
-                             "names-collide-" + std::to_string(i / 2)));
-    cache.put(*entries.back());
-  }
-  std::size_t found = 0;
-  for (const NameEntry* e : entries) {
-    const std::uint32_t id = cache.find(e->kind, e->text);
-    if (id == 0) continue;
-    EXPECT_EQ(id, e->id);
-    found++;
-  }
-  EXPECT_GT(found, 100u);
-}
-
-TEST(NameCache, EveryLengthIsTold) {
-  NameCache cache;
-  std::vector<const NameEntry*> entries;
-  for (std::size_t n = 0; n <= 100; ++n) {
+  for (std::size_t n = 0; n <= kMaxNameBytes; ++n) {
     entries.push_back(intern(SpanKind::batch, std::string(n, 'q')));
-    cache.put(*entries.back());
-    EXPECT_EQ(cache.find(SpanKind::batch, std::string(n, 'q')), entries.back()->id);
+    for (std::size_t at = 0; at < n; at += 1 + n / 9) {
+      std::string other(n, 'q');
+      other[at] = 'r';
+      EXPECT_EQ(NameTable::find(SpanKind::batch, other), nullptr) << n << ", " << at;
+    }
+  }
+  for (std::size_t n = 0; n <= kMaxNameBytes; ++n) {
+    EXPECT_EQ(NameTable::find(SpanKind::batch, std::string(n, 'q')), entries[n]);
+  }
+  EXPECT_EQ(NameTable::find(SpanKind::batch, std::string(kMaxNameBytes + 1, 'q')), nullptr);
+}
+
+// Readers without a lock, while the table grows several times.
+TEST(NamesFind, WhatIsThereIsFoundWhileOthersAdd) {
+  constexpr int kNames = 20'000;
+  std::vector<std::atomic<const NameEntry*>> made(kNames);
+  const auto name_of = [](int i) { return "names-grow-" + std::to_string(i); };
+  std::thread writer([&] {
+    for (int i = 0; i < kNames; ++i) {
+      made[static_cast<std::size_t>(i)].store(intern(SpanKind::stage, name_of(i)));
+    }
+  });
+  std::vector<std::thread> readers;
+  std::atomic<int> wrong{0};
+  for (int r = 0; r < 2; ++r) {
+    readers.emplace_back([&] {
+      for (int i = 0; i < kNames; ++i) {
+        const NameEntry* const expected = made[static_cast<std::size_t>(i)].load();
+        const NameEntry* const found = NameTable::find(SpanKind::stage, name_of(i));
+        if (expected != nullptr && found != expected) wrong++;
+        if (found != nullptr && found->text != name_of(i)) wrong++;
+      }
+    });
+  }
+  writer.join();
+  for (std::thread& t : readers) t.join();
+  EXPECT_EQ(wrong.load(), 0);
+  for (int i = 0; i < kNames; ++i) {
+    EXPECT_EQ(NameTable::find(SpanKind::stage, name_of(i)),
+              made[static_cast<std::size_t>(i)].load());
   }
 }
 

@@ -249,7 +249,7 @@ void Recorder::append_definitions() {
     words.resize(at + trace::encode(meta, words.data() + at));
   };
   NameTable::instance().for_each([&](const NameEntry& entry) {
-    add(trace::SiteMeta{entry.id, entry.kind, entry.text});
+    add(trace::SiteMeta{entry.id, entry.kind(), entry.text});
   });
   {
     const std::lock_guard lock(process_mutex_);
