@@ -1,11 +1,28 @@
 // Any bytes as a Chrome trace, plain or gzip. What is imported must hold together, be written, and
-// come back with the same spans.
+// come back with the same spans. And both ways to scan bytes must say the same of them.
+#include <algorithm>
+
 #include "check_trace.h"
 #include "genscope/store.h"
 #include "input.h"
+#include "store/import/scan.h"
+
+namespace {
+
+void check_scan(const char* p, const char* end) {
+  using namespace genscope::store;
+  GENSCOPE_FUZZ_CHECK(scan::Best::text_end(p, end) == scan::Bytes::text_end(p, end));
+  GENSCOPE_FUZZ_CHECK(scan::Best::blanks_end(p, end) == scan::Bytes::blanks_end(p, end));
+  GENSCOPE_FUZZ_CHECK(scan::Best::scalar_end(p, end) == scan::Bytes::scalar_end(p, end));
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace genscope;
+  const char* const bytes = reinterpret_cast<const char*>(data);
+  for (std::size_t i = 0; i < std::min<std::size_t>(size, 64); ++i)
+    check_scan(bytes + i, bytes + size);
   static const std::string path = fuzz::scratch() + "/input.json";
   static const std::string written = fuzz::scratch() + "/trace-1-0.gst";
   fuzz::write(path, std::as_bytes(std::span(data, size)));

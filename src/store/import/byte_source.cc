@@ -54,7 +54,19 @@ struct ByteSource::Impl {
                                      " bytes of it; if it is no bomb, raise " + option};
   }
 
+  // Without the block between: for who has room for more than that.
+  Result<std::size_t> straight(char* out, std::size_t size) {
+    ssize_t n = 0;
+    while (!ended && (n = ::read(fd.get(), out, size)) < 0) {
+      if (errno != EINTR) return base::errno_error("cannot read", path, errno);
+    }
+    ended |= n == 0;
+    consumed += static_cast<std::uint64_t>(n);
+    return static_cast<std::size_t>(n);
+  }
+
   Result<std::size_t> plain(char* out, std::size_t size) {
+    if (block_at == block_size && size >= block.size()) return straight(out, size);
     if (block_at == block_size) {
       if (const int error = fill(); error != 0) {
         return base::errno_error("cannot read", path, error);

@@ -104,7 +104,8 @@ const char* ChromeMapper::complete(const ChromeEvent& e) {
   if (!e.category.empty()) {
     ArgColumns& args = raw_.span_args;
     args.owner.push_back(span);
-    args.key.push_back(name("cat", SpanKind::none));
+    if (cat_ == kNone) cat_ = name("cat", SpanKind::none);
+    args.key.push_back(cat_);
     args.type.push_back(ArgType::text);
     args.bits.push_back(category_text);
   }

@@ -71,6 +71,7 @@ class ChromeMapper final : public ChromeHandler {
   std::uint32_t name(std::string_view text, SpanKind kind);
   std::uint32_t thread_row(std::string_view pid, std::string_view tid);
   std::uint32_t named_row(RowClass row_class, const std::string& name);
+  std::uint32_t counters_row();
   std::uint32_t device_row(const ChromeEvent& e, Category category, const Found& found);
   Found find(const ChromeEvent& e) const;
   std::uint32_t add_span(std::uint32_t row, std::uint32_t name, std::int64_t at_ns,
@@ -102,6 +103,13 @@ class ChromeMapper final : public ChromeHandler {
   std::unordered_map<std::string, std::vector<std::uint32_t>> open_async_;  // by category and id
   std::unordered_map<std::uint32_t, std::size_t> process_index_;
   std::string key_;  // scratch
+  // The rows and names of the last events: most have the same again.
+  struct LastThread {
+    std::uint32_t pid = kNone, tid = kNone, row = 0;
+  } last_thread_;
+  std::string last_named_;
+  std::uint32_t last_named_row_ = kNone, counters_row_ = kNone;
+  std::uint32_t cat_ = kNone;  // the name "cat"
 };
 
 }  // namespace genscope::store

@@ -79,6 +79,7 @@ std::uint32_t ChromeMapper::name(std::string_view text, SpanKind kind) {
 std::uint32_t ChromeMapper::thread_row(std::string_view pid, std::string_view tid) {
   const std::uint32_t p = raw_.ids.of(pid);
   const std::uint32_t t = raw_.ids.of(tid);
+  if (p == last_thread_.pid && t == last_thread_.tid) return last_thread_.row;
   const auto next = static_cast<std::uint32_t>(raw_.rows.size());
   const auto [at, fresh] = threads_.try_emplace(std::uint64_t{p} << 32 | t, next);
   if (fresh) {
@@ -87,10 +88,12 @@ std::uint32_t ChromeMapper::thread_row(std::string_view pid, std::string_view ti
     row.tid = t;
     raw_.rows.push_back(std::move(row));
   }
+  last_thread_ = {p, t, at->second};
   return at->second;
 }
 
 std::uint32_t ChromeMapper::named_row(RowClass row_class, const std::string& text) {
+  if (last_named_row_ != kNone && text == last_named_) return last_named_row_;
   const auto next = static_cast<std::uint32_t>(raw_.rows.size());
   const auto [at, fresh] = named_rows_.try_emplace(text, next);
   if (fresh) {
@@ -99,7 +102,14 @@ std::uint32_t ChromeMapper::named_row(RowClass row_class, const std::string& tex
     row.name = short_name(text);
     raw_.rows.push_back(std::move(row));
   }
+  last_named_ = text;
+  last_named_row_ = at->second;
   return at->second;
+}
+
+std::uint32_t ChromeMapper::counters_row() {
+  if (counters_row_ == kNone) counters_row_ = named_row(RowClass::counters, "counters");
+  return counters_row_;
 }
 
 std::uint32_t ChromeMapper::device_row(const ChromeEvent& e, Category category,
@@ -150,7 +160,7 @@ std::uint32_t ChromeMapper::add_event(std::uint32_t row, std::uint32_t name, std
 }
 
 void ChromeMapper::add_counter(std::int64_t at_ns, std::string_view text, double value) {
-  const std::uint32_t row = named_row(RowClass::counters, "counters");
+  const std::uint32_t row = counters_row();
   raw_.counters.push_back({at_ns, row, name(text, SpanKind::none), value});
 }
 
@@ -237,7 +247,7 @@ void ChromeMapper::finish() {
     counts_.unfinished += (span.flags & kSpanUnfinished) != 0 ? 1 : 0;
   }
   if (raw_.spans.empty()) return;
-  const std::uint32_t row = facts_.devices.empty() ? 0 : named_row(RowClass::counters, "counters");
+  const std::uint32_t row = facts_.devices.empty() ? 0 : counters_row();
   for (const std::string& text : facts_.devices) {
     const base::JsonObject device(text);
     if (!device.valid()) continue;

@@ -10,30 +10,16 @@
 namespace genscope::store {
 namespace {
 
-bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
-
-bool is_scalar_byte(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
-         c == '-' || c == '+';
-}
-
-// The first quote, backslash or control character: eight bytes at a time.
-const char* find_special(const char* p, const char* end) {
-  constexpr std::uint64_t kOnes = 0x0101010101010101;
-  constexpr std::uint64_t kHigh = 0x8080808080808080;
-  for (; end - p >= 8; p += 8) {
-    std::uint64_t v = 0;
-    std::memcpy(&v, p, 8);
-    const std::uint64_t quote = v ^ (kOnes * '"');
-    const std::uint64_t slash = v ^ (kOnes * '\\');
-    const std::uint64_t found =
-        (((quote - kOnes) & ~quote) | ((slash - kOnes) & ~slash) | ((v - kOnes * 0x20) & ~v)) &
-        kHigh;
-    if (found != 0) return p + (__builtin_ctzll(found) >> 3);
+// Of a value's inside: what says nothing about where it ends.
+constexpr std::array<bool, 256> kPlain = [] {
+  std::array<bool, 256> plain{};
+  for (int c = 0; c < 256; ++c) {
+    const char byte = static_cast<char>(c);
+    plain[static_cast<std::size_t>(c)] =
+        scan::is_scalar(byte) || scan::is_blank(byte) || byte == ',' || byte == ':';
   }
-  while (p < end && *p != '"' && *p != '\\' && static_cast<unsigned char>(*p) >= 0x20) ++p;
-  return p;
-}
+  return plain;
+}();
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -55,35 +41,17 @@ int hex4(const char* p) {
 
 }  // namespace
 
-Scan JsonCursor::next_byte(char& c) {
-  while (at_ < end_ && is_blank(*at_)) ++at_;
-  if (at_ == end_) return Scan::more;
-  c = *at_;
-  return Scan::ok;
+Scan JsonCursor::unexpected(char wanted) {
+  return fail(wanted == ':' ? "a key without a colon" : "something else than a key");
 }
 
-Scan JsonCursor::expect(char wanted) {
-  char c = 0;
-  if (const Scan r = next_byte(c); r != Scan::ok) return r;
-  if (c != wanted) {
-    return fail(wanted == ':' ? "a key without a colon" : "something else than a key");
-  }
-  ++at_;
-  return Scan::ok;
-}
-
-Scan JsonCursor::peek(JsonType& type) {
-  char c = 0;
-  if (const Scan r = next_byte(c); r != Scan::ok) return r;
+Scan JsonCursor::peek_rare(char c, JsonType& type) {
   switch (c) {
     case '{':
       type = JsonType::object;
       return Scan::ok;
     case '[':
       type = JsonType::array;
-      return Scan::ok;
-    case '"':
-      type = JsonType::string;
       return Scan::ok;
     case 't':
     case 'f':
@@ -95,20 +63,10 @@ Scan JsonCursor::peek(JsonType& type) {
       type = at_[1] == 'a' ? JsonType::number : JsonType::null;
       return Scan::ok;
     default:
-      if (!is_scalar_byte(c)) return fail("a value is missing");
+      if (!scan::is_scalar(c)) return fail("a value is missing");
       type = JsonType::number;
       return Scan::ok;
   }
-}
-
-Scan JsonCursor::string(std::string_view& out, StringPool& pool) {
-  const char* const first = at_ + 1;
-  const char* const p = find_special(first, end_);
-  if (p == end_) return Scan::more;
-  if (*p != '"') return rewrite(p, out, pool);
-  out = {first, static_cast<std::size_t>(p - first)};
-  at_ = p + 1;
-  return Scan::ok;
 }
 
 Scan JsonCursor::rewrite(const char* p, std::string_view& out, StringPool& pool) {
@@ -131,7 +89,7 @@ Scan JsonCursor::rewrite(const char* p, std::string_view& out, StringPool& pool)
       ++p;
     }
     from = p;
-    p = find_special(p, end_);
+    p = scan::Best::text_end(p, end_);
   }
   repaired_ += repaired ? 1 : 0;
   out = text;
@@ -178,20 +136,10 @@ Scan JsonCursor::escape(const char*& p, std::string& out) {
   return Scan::ok;
 }
 
-Scan JsonCursor::scalar(std::string_view& out) {
-  const char* p = at_;
-  while (p < end_ && is_scalar_byte(*p)) ++p;
-  if (p == end_) return Scan::more;
-  if (p == at_) return fail("a value is missing");
-  out = {at_, static_cast<std::size_t>(p - at_)};
-  at_ = p;
-  return Scan::ok;
-}
-
 Scan JsonCursor::skip_string() {
   const char* p = at_ + 1;
   for (;;) {
-    p = find_special(p, end_);
+    p = scan::Best::text_end(p, end_);
     if (p == end_) return Scan::more;
     if (*p == '"') break;
     if (*p == '\\' && ++p == end_) return Scan::more;
@@ -208,6 +156,9 @@ Scan JsonCursor::skip(std::string_view& out) {
   std::array<char, kMaxDepth> closers{};
   std::size_t depth = 0;
   do {
+    if (depth > 0) {
+      while (at_ < end_ && kPlain[static_cast<unsigned char>(*at_)]) ++at_;
+    }
     char c = 0;
     if (const Scan r = next_byte(c); r != Scan::ok) return r;
     if (c == '"') {
@@ -219,8 +170,6 @@ Scan JsonCursor::skip(std::string_view& out) {
     } else if (c == '}' || c == ']') {
       if (depth == 0 || closers[depth - 1] != c) return fail("brackets that do not match");
       --depth;
-      ++at_;
-    } else if (depth > 0 && (c == ',' || c == ':')) {
       ++at_;
     } else {
       std::string_view ignored;

@@ -12,6 +12,8 @@
 #include <string>
 #include <string_view>
 
+#include "store/import/scan.h"
+
 namespace genscope::store {
 
 enum class Scan : std::uint8_t {
@@ -48,17 +50,59 @@ class JsonCursor {
   std::uint64_t repaired() const { return repaired_; }  // strings that were not quite JSON
 
   // The type of the next value, blanks skipped; the cursor stands at its first byte.
-  Scan peek(JsonType& type);
+  [[gnu::always_inline]] Scan peek(JsonType& type) {
+    char c = 0;
+    if (const Scan r = next_byte(c); r != Scan::ok) return r;
+    if (c == '"') {
+      type = JsonType::string;
+    } else if (c >= '0' && c <= '9') {
+      type = JsonType::number;
+    } else {
+      return peek_rare(c, type);
+    }
+    return Scan::ok;
+  }
   // The next byte that is no blank, not taken.
-  Scan next_byte(char& c);
+  [[gnu::always_inline]] Scan next_byte(char& c) {
+    if (end_ - at_ > 1 && *at_ == ' ') ++at_;  // mostly one, behind a colon or a comma
+    if (at_ == end_ || static_cast<unsigned char>(*at_) <= ' ') {
+      at_ = scan::Best::blanks_end(at_, end_);
+      if (at_ == end_) return Scan::more;
+    }
+    c = *at_;
+    return Scan::ok;
+  }
   void take() { ++at_; }
   // Takes the byte `c` after blanks; anything else is bad.
-  Scan expect(char c);
+  [[gnu::always_inline]] Scan expect(char wanted) {
+    char c = 0;
+    if (const Scan r = next_byte(c); r != Scan::ok) return r;
+    if (c != wanted) [[unlikely]]
+      return unexpected(wanted);
+    ++at_;
+    return Scan::ok;
+  }
 
   // The cursor stands at the opening quote. `out` points into the block, or into the pool.
-  Scan string(std::string_view& out, StringPool& pool);
+  [[gnu::always_inline]] Scan string(std::string_view& out, StringPool& pool) {
+    const char* const first = at_ + 1;
+    const char* const p = scan::Best::text_end(first, end_);
+    if (p == end_) return Scan::more;
+    if (*p != '"') [[unlikely]]
+      return rewrite(p, out, pool);
+    out = {first, static_cast<std::size_t>(p - first)};
+    at_ = p + 1;
+    return Scan::ok;
+  }
   // A number, true, false or null as it stands.
-  Scan scalar(std::string_view& out);
+  [[gnu::always_inline]] Scan scalar(std::string_view& out) {
+    const char* const p = scan::Best::scalar_end(at_, end_);
+    if (p == end_) return Scan::more;
+    if (p == at_) return fail("a value is missing");
+    out = {at_, static_cast<std::size_t>(p - at_)};
+    at_ = p;
+    return Scan::ok;
+  }
   // Any value; `out` is its bytes.
   Scan skip(std::string_view& out);
 
@@ -67,6 +111,8 @@ class JsonCursor {
     why_ = why;
     return Scan::bad;
   }
+  Scan unexpected(char wanted);
+  Scan peek_rare(char c, JsonType& type);
   Scan rewrite(const char* from, std::string_view& out, StringPool& pool);
   Scan escape(const char*& p, std::string& out);
   Scan skip_string();
