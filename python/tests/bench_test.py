@@ -133,6 +133,21 @@ class Measure(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "prompts must be"):
             gs.bench.run("true", prompts="one")
 
+    def test_values_that_would_be_misunderstood_are_refused(self):
+        four = [1, 2, 3, 4]
+        for options, said in (({"direction": "up"}, "'lower' or 'higher'"), ({"confidence": 95}, "between 0 and 1"),
+                              ({"min_effect": -0.01}, "0 or more"), ({"noise": float("nan")}, "0 or more")):
+            with self.assertRaisesRegex(ValueError, said):
+                gs.bench.judge(four, four, **options)
+            with self.assertRaisesRegex(ValueError, said):
+                gs.bench.compare("a.json", "b.json", **options)
+        with self.assertRaisesRegex(ValueError, "between 0 and 1"):
+            gs.bench.run("true", runs=1, confidence=1)
+        with self.assertRaisesRegex(TypeError, "compare.. has no option 'effect'"):
+            gs.bench.compare("a.json", "b.json", effect=1)
+        with self.assertRaisesRegex(TypeError, "not int"):
+            gs.bench.run(3)
+
     def test_files(self):
         result = gs.bench.run("true", runs=4)
         path = self.folder / "r.json"

@@ -1,11 +1,36 @@
 #include "cli/options.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
+#include <type_traits>
 
 namespace genscope::cli {
+namespace {
+
+// The whole text as a number; nothing else gets a word about ranges from us.
+std::optional<double> number_of(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || end != text.c_str() + text.size()) return std::nullopt;
+  return value;
+}
+
+// "nan" is a number to who reads numbers, and is in no order with any limit.
+std::string finite(const std::string& text) {
+  const std::optional<double> value = number_of(text);
+  return !value || std::isfinite(*value) ? "" : text + ": give a finite number";
+}
+
+template <class T>
+constexpr bool kIsReal = std::is_same_v<T, double> || std::is_same_v<T, std::optional<double>>;
+
+}  // namespace
 
 Option& Option::required() {
   option_->required();
@@ -18,7 +43,13 @@ Option& Option::one_of(std::vector<std::string> words) {
 }
 
 Option& Option::range(double lowest, double highest) {
-  option_->check(CLI::Range(lowest, highest).description(""));
+  const auto within = [lowest, highest](const std::string& text) -> std::string {
+    const std::optional<double> value = number_of(text);
+    return value && *value >= lowest && *value <= highest
+               ? ""
+               : fmt::format("{}: give a number from {} to {}", text, lowest, highest);
+  };
+  option_->check(CLI::Validator(within, ""));
   return *this;
 }
 
@@ -61,7 +92,9 @@ Option& Option::show_default() {
 template <class T>
 Option Options::add(const std::string& names, T& value, const std::string& type,
                     const std::string& help) {
-  return Option(app_.add_option(names, value, help)->type_name(type));
+  CLI::Option* const option = app_.add_option(names, value, help)->type_name(type);
+  if constexpr (kIsReal<T>) option->check(CLI::Validator(finite, ""));
+  return Option(option);
 }
 
 template Option Options::add(const std::string&, std::string&, const std::string&,

@@ -51,6 +51,12 @@ class Commands(BenchCase):
                          [{"n": n, "m": m} for n in "12" for m in "ab"])
         self.assertEqual(sorted(set((self.dir / "log").read_text().split())), ["1-a", "1-b", "2-a", "2-b"])
 
+    def test_a_parameter_that_reaches_nothing_is_told(self):
+        done = self.bench("true", "-L", "n", "1,2", *QUICK)
+        self.assertIn("{n} is in no command", done.stderr)
+        for command in ("true {n}", "true $GENSCOPE_PARAM_n"):
+            self.assertEqual(self.bench(command, "-L", "n", "1,2", *QUICK).stderr, "")
+
     def test_several_commands_are_cells(self):
         done = self.bench("true", "sleep 0.05", *QUICK)
         self.assertIn("true is the fastest.", done.stdout)
@@ -89,6 +95,9 @@ class Commands(BenchCase):
                             (("--export", "json"), "no path"),
                             (("--parameter", "n", "1,1"), "comes twice"),
                             (("--min-units", "5", "--max-units", "4"), "above"),
+                            (("--effect", "nan"), "finite"),
+                            (("--units", "0"), "from 1 to 1000000"),
+                            (("--parameter", "step", "1,2", "--prepare", "echo {stp}"), "did you mean {step}?"),
                             (("--record", "--no-record"), "one of them")):
             done = self.bench("touch ran", *words, code=2)
             self.assertIn(said, done.stderr)

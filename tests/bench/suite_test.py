@@ -41,10 +41,10 @@ class Suites(BenchCase):
         return units
 
     def test_parameters_reach_the_command(self):
-        suite = self.suite("echo {size} {n} $COLOUR >> log",
+        suite = self.suite("echo {size} $N $COLOUR >> log",
                            "matrix: {axes: {size: [64x64, 8x8], n: {from: 1, to: 2}}}\n",
                            QUICK.replace("processes", "order: latin\n  processes"))
-        text = suite.read_text().replace("runner: {", "runner: {env: {COLOUR: red}, ")
+        text = suite.read_text().replace("runner: {", "runner: {env: {COLOUR: red, N: '{n}'}, ")
         suite.write_text(text)
         result = self.result("run", suite)
         lines = collections.Counter((self.dir / "log").read_text().splitlines())
@@ -85,6 +85,13 @@ envronment: {}
         done = self.bench("run", path, code=2)
         self.assertEqual(len([line for line in done.stderr.splitlines() if "bad.yaml:" in line]), 10, done.stderr)
         self.assertIn("bad.yaml:13: unknown name 'envronment'; did you mean 'environment'?", done.stderr)
+
+    def test_an_axis_that_reaches_nothing_is_told(self):
+        suite = self.suite("true", "matrix: {axes: {n: [1, 2]}}\n", QUICK.replace("6", "1"))
+        for words in (["--dry-run"], []):
+            self.assertIn("{n} is in no command", self.bench("run", suite, *words).stderr)
+        suite.write_text(suite.read_text().replace('"true"', '"true {n}"'))
+        self.assertEqual(self.bench("run", suite, "--dry-run").stderr, "")
 
     def test_dry_run_tells_cells_reasons_and_time(self):
         suite = self.suite("sleep 0.02", "matrix:\n  axes: {n: [1, 2, 3]}\n"

@@ -7,9 +7,16 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Union
 
 from .. import _core
 from ._function import FreshProcess, InProcess, Sample
-from ._result import Result
+from ._result import Result, check_values
 
 Subject = Union[str, Sequence[str], Callable[..., Any]]
+
+
+def _words(what: Subject) -> "List[str]":
+    """Of a command without a shell."""
+    if isinstance(what, (list, tuple)):
+        return [str(word) for word in what]
+    raise TypeError(f"a command (str), its words (list) or a function is measured, not {type(what).__name__}")
 
 
 def run(what: Subject, **options: Any) -> Result:
@@ -85,6 +92,7 @@ def _spec(options: "Dict[str, Any]") -> "Dict[str, Any]":
     order = options.get("order", "abba")
     if order not in ("abba", "latin", "random", "blocks"):
         raise ValueError(f"order must be abba, latin, random or blocks, and is {order!r}")
+    check_values(options)
     spec = {name: options[name] for name in _PLAIN if options.get(name) is not None}
     runs = options.get("runs")
     names = {"min_runs": "units_min", "max_runs": "units_max", "budget": "budget_s",
@@ -109,7 +117,7 @@ def _subject(what: Subject, options: "Dict[str, Any]") -> "tuple[Any, ...]":
         if isolation == "process":
             return FreshProcess(what, options.get("params") or {}, options.get("timeout")).subject()
         raise ValueError(f"isolation must be 'in_process' or 'process', and is {isolation!r}")
-    words: "List[str]" = [str(word) for word in what]
+    words = _words(what)
     if not words:
         raise ValueError("an empty command cannot be measured")
     return ("argv", words)
@@ -120,7 +128,7 @@ def _label(what: Subject) -> str:
         return what
     if callable(what):
         return getattr(what, "__qualname__", repr(what))
-    return " ".join(map(str, what))
+    return " ".join(_words(what))
 
 
 def _progress(wanted: Any) -> Optional[Callable[..., None]]:

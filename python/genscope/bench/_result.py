@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import os
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Union
 
@@ -171,6 +172,31 @@ def load(path: "Union[str, os.PathLike]") -> Result:
     return Result(text)
 
 
+_JUDGING = ("abs_floor", "confidence", "direction", "few_by_student", "interleaved", "min_effect", "noise", "paired")
+
+
+def check_values(options: "Mapping[str, Any]") -> None:
+    """What the rule of verdicts would take without a word, and not as it was meant."""
+    for name in ("min_effect", "noise", "abs_floor"):
+        value = options.get(name)
+        if value is not None and not 0 <= value < math.inf:
+            raise ValueError(f"{name} must be 0 or more, such as 0.02 for 2 %, and is {value!r}")
+    confidence = options.get("confidence")
+    if confidence is not None and not 0 < confidence < 1:
+        raise ValueError(f"confidence must be between 0 and 1, such as 0.95, and is {confidence!r}")
+    direction = options.get("direction")
+    if direction not in (None, "lower", "higher"):
+        raise ValueError(f"direction must be 'lower' or 'higher' (which is better), and is {direction!r}")
+
+
+def _judging(call: str, options: "Dict[str, Any]") -> "Dict[str, Any]":
+    for name in options:
+        if name not in _JUDGING:
+            raise TypeError(f"{call}() has no option {name!r}; it has {', '.join(_JUDGING)}")
+    check_values(options)
+    return options
+
+
 def judge(before: "Sequence[float]", after: "Sequence[float]", **options: Any) -> Judgement:
     """Two lists of values, one for each run, by the rule of docs/statistics.md.
 
@@ -179,12 +205,7 @@ def judge(before: "Sequence[float]", after: "Sequence[float]", **options: Any) -
     Options: min_effect (0.01), noise, abs_floor, confidence (0.95), direction ("lower", "higher"),
     paired (before[i] and after[i] ran next to each other), few_by_student.
     """
-    known = {"min_effect", "noise", "abs_floor", "confidence", "direction", "paired", "interleaved",
-             "few_by_student"}
-    for name in options:
-        if name not in known:
-            raise TypeError(f"judge() has no option {name!r}; it has {', '.join(sorted(known))}")
-    return Judgement(_core.bench_judge({**options, "before": list(before), "after": list(after)}))
+    return Judgement(_core.bench_judge({**_judging("judge", options), "before": list(before), "after": list(after)}))
 
 
 def compare(base: "Union[str, os.PathLike, Result]", new: "Union[str, os.PathLike, Result]",
@@ -196,6 +217,7 @@ def compare(base: "Union[str, os.PathLike, Result]", new: "Union[str, os.PathLik
     Options as judge() has them. Other machines or other work are `incomparable`.
     """
     import tempfile
+    _judging("compare", options)
     with tempfile.TemporaryDirectory() as folder:
         names = []
         for i, side in enumerate((base, new)):

@@ -64,6 +64,12 @@ Selfcheck judge_selfcheck(const BenchResult& result) {
                     "command itself with `genscope bench selfcheck CMD`, or quiet the machine",
                     percent_of(kLargestMachineFloor)));
   }
+  if (!built_in && found.floor.value_or(0) > kLargestMachineFloor) {
+    found.doubts.push_back(
+        fmt::format("changes of this command below {} will not count: quiet the machine and check "
+                    "again",
+                    percent_of(*found.floor)));
+  }
   for (const EnvironmentCheck& check : result.environment.checks) {
     if (check.status != "warn" && check.status != "unfit") continue;
     found.doubts.push_back(fmt::format("{} is {}, should be {}", check.name, check.value,

@@ -124,6 +124,8 @@ TEST(LoadOptions, ReadsTimesAndSlos) {
   EXPECT_DOUBLE_EQ(parse_slo("20s@p99")->percentile, 0.99);
   EXPECT_DOUBLE_EQ(parse_slo("1s@p99.9")->percentile, 0.999);
   EXPECT_DOUBLE_EQ(parse_slo("1s")->percentile, 0.99);
+  EXPECT_NE(parse_slo("500@p99").error().message.find("needs its unit"), std::string::npos);
+  EXPECT_FALSE(parse_slo("@p99").ok());
   for (const char* const text : {"@p99", "20s@", "20s@p0", "20s@p100", "20s@x"}) {
     EXPECT_FALSE(parse_slo(text)) << text;
   }

@@ -116,8 +116,13 @@ Result<double> parse_seconds(std::string_view text) {
 
 Result<Slo> parse_slo(std::string_view text) {
   const std::size_t at = text.find('@');
-  const Result<double> seconds = parse_seconds(text.substr(0, at));
+  const std::string_view time = text.substr(0, at);
+  const Result<double> seconds = parse_seconds(time);
   if (!seconds) return seconds.error();
+  // Who writes 500 means milliseconds, and every request would be within 500 s.
+  if (std::isdigit(static_cast<unsigned char>(time.back())) != 0) {
+    return bad_text(text, "the time needs its unit, such as 500ms or 20s");
+  }
   Slo slo{.latency_s = *seconds};
   if (at == std::string_view::npos) return slo;
   std::string_view rank = text.substr(at + 1);

@@ -100,8 +100,10 @@ std::unique_ptr<RunningServer> RunningServer::start(const ServerOptions& options
     if (!given) return fail(given.error().message);
     ready = *std::move(given);
   }
-  Result<std::unique_ptr<ServerProcess>> process = ServerProcess::start(
-      expand(with_port(options.command, port), params), options.cwd, options.env);
+  std::vector<std::pair<std::string, std::string>> env = options.env;
+  for (auto& [variable, value] : env) value = expand(with_port(value, port), params);
+  Result<std::unique_ptr<ServerProcess>> process =
+      ServerProcess::start(expand(with_port(options.command, port), params), options.cwd, env);
   if (!process) return fail(process.error().message);
   std::optional<Failure> failed = wait_until_ready(**process, ready, options);
   if (failed) {

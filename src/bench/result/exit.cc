@@ -29,7 +29,7 @@ using ExitReasons = std::vector<ExitReason>;
 std::string sentence(std::string_view what, const std::string& why) {
   std::string out(what);
   if (!why.empty()) out += ": " + why;
-  if (!out.ends_with('.')) out += '.';
+  if (!out.ends_with('.') && !out.ends_with('?')) out += '.';
   return out;
 }
 

@@ -90,7 +90,10 @@ class CommandSubject final : public Subject {
     Params key(values.begin(), values.end() - 1);  // but the number of the iteration
     if (!base_env_.empty() && key == env_key_) return base_env_;
     env_key_ = std::move(key);
-    std::vector<std::pair<std::string, std::string>> added = options_.env;
+    std::vector<std::pair<std::string, std::string>> added;
+    for (const auto& [key_name, value] : options_.env) {
+      added.emplace_back(key_name, expand(value, env_key_));
+    }
     for (const auto& [parameter, value] : env_key_) {
       added.emplace_back(variable_name(parameter), value);
     }

@@ -7,6 +7,8 @@
 #include <genscope/bench.h>
 
 #include "analyze/statistics/statistics.h"
+#include "base/suggest.h"
+#include "bench/run/metric_names.h"
 
 namespace genscope::bench {
 namespace {
@@ -139,6 +141,20 @@ Metric metric(std::string_view name) {
     }
   }
   return made;
+}
+
+std::string meant_metric(std::string_view name) {
+  constexpr std::size_t kLongestName = 64;  // the cost is a product of lengths
+  if (name.size() > kLongestName || name.starts_with(kStagePrefix)) return "";
+  const MetricEnding* const ending = ending_of(name);
+  std::vector<std::string> known;
+  for (const Metric& one : kKnownMetrics) {
+    known.emplace_back(one.name);
+    if (ending == nullptr || !one.name.ends_with(ending->base)) continue;
+    known.back().replace(one.name.size() - ending->base.size(), std::string::npos, ending->ending);
+  }
+  const bool is_known = std::find(known.begin(), known.end(), name) != known.end();
+  return is_known ? "" : base::nearest(name, known);
 }
 
 std::optional<double> value_of(const Sample& sample, std::string_view name) {

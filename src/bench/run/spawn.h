@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +29,8 @@ class Spawner {
 
  private:
   std::unique_ptr<std::byte[]> stack_;  // of the child, until it becomes the program
+  std::uint64_t reset_ = 0;             // signals that have a handler; 0: never asked
+  std::int64_t asked_ns_ = 0;
 };
 
 // In $PATH, as the shell would find it; the word itself if it has a slash or is not found.

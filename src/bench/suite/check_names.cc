@@ -70,11 +70,40 @@ void check_names(const YamlValue& root, const Suite& suite, Mistakes& mistakes) 
       checker.check(*value, std::string("defaults.runner.") + field, always_ours);
     }
   };
-  for (const char* field : {"command", "prepare", "cleanup", "outputs", "ready"}) {
+  for (const char* field : {"command", "prepare", "cleanup", "env", "outputs", "ready"}) {
     check(field, false);
   }
   if (suite.runner.kind != "http") return;
   for (const char* field : {"url", "body", "headers"}) check(field, true);
+}
+
+std::vector<std::string> suite_doubts(const Suite& suite) {
+  const SuiteRunner& runner = suite.runner;
+  std::vector<std::string> doubts;
+  if (runner.kind == "callable") return doubts;  // it gets them all
+  std::vector<std::string> texts = {runner.command, runner.prepare, runner.cleanup,
+                                    runner.url,     runner.body,    runner.ready};
+  texts.insert(texts.end(), runner.argv.begin(), runner.argv.end());
+  texts.insert(texts.end(), runner.outputs.begin(), runner.outputs.end());
+  for (const auto& [header, value] : runner.headers) texts.push_back(value);
+  for (const auto& [variable, value] : runner.env) texts.push_back(value);
+  std::vector<std::string> used;
+  for (const std::string& text : texts) {
+    if (text.find("GENSCOPE_PARAM_") != std::string::npos) return doubts;
+    for (const std::string& name : names_in(text)) used.push_back(name.substr(0, name.find('.')));
+  }
+  for (const SuiteAxis& axis : suite.matrix.axes) {
+    if (axis.values.size() < 2 || std::find(used.begin(), used.end(), axis.name) != used.end()) {
+      continue;
+    }
+    doubts.push_back(
+        runner.kind == "http"
+            ? fmt::format("{{{}}} is in no request: its cells all ask for the same.", axis.name)
+            : fmt::format("{{{}}} is in no command: only a program that reads $GENSCOPE_PARAM_{} "
+                          "sees its values.",
+                          axis.name, axis.name));
+  }
+  return doubts;
 }
 
 }  // namespace genscope::bench

@@ -1,6 +1,8 @@
 // `defaults`: how a cell is measured.
 #include <fmt/format.h>
 
+#include "bench/http/address.h"
+#include "bench/http/endpoint.h"
 #include "bench/suite/sections.h"
 
 namespace genscope::bench {
@@ -20,6 +22,26 @@ void read_command(Section& section, SuiteRunner& runner) {
   }
 }
 
+// What is no address whatever the values of {name} are.
+void read_address(Section& section, const char* name, std::string& address) {
+  if (!section.text(name, address) || address.empty()) return;
+  std::string tried;
+  for (std::size_t at = 0; at < address.size(); ++at) {
+    const std::size_t end = address[at] == '{' ? address.find('}', at) : std::string::npos;
+    tried += end == std::string::npos ? address[at] : '1';
+    if (end != std::string::npos) at = end;
+  }
+  if (const Result<Address> parsed = parse_address(tried); !parsed) {
+    section.wrong(section.any(name)->line, name, parsed.error().message);
+  }
+}
+
+std::vector<std::string> endpoint_names() {
+  std::vector<std::string> names;
+  for (const EndpointKind& kind : endpoint_kinds()) names.emplace_back(kind.name);
+  return names;
+}
+
 void read_runner(const YamlValue& value, SuiteRunner& runner, Mistakes& mistakes) {
   Section section(value, "defaults.runner", mistakes);
   section.word("kind", runner.kind, {"command", "recorder", "http", "callable"});
@@ -29,12 +51,12 @@ void read_runner(const YamlValue& value, SuiteRunner& runner, Mistakes& mistakes
   section.text("cwd", runner.cwd);
   section.pairs("env", runner.env);
   section.texts("outputs", runner.outputs);
-  section.text("url", runner.url);
-  section.text("endpoint", runner.endpoint);
+  read_address(section, "url", runner.url);
+  section.word("endpoint", runner.endpoint, endpoint_names());
   section.word("method", runner.method, {"GET", "POST", "PUT"});
   section.text("body", runner.body);
   section.pairs("headers", runner.headers);
-  section.text("ready", runner.ready);
+  read_address(section, "ready", runner.ready);
   section.text("ok_pointer", runner.ok_pointer);
   section.text("cacert", runner.cacert);
   section.flag("insecure", runner.insecure);

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/file.h"
+#include "bench/run/metric_names.h"
 #include "bench/suite/check_environment.h"
 #include "bench/suite/sections.h"
 #include "config/scalars.h"
@@ -50,7 +51,20 @@ void read_seeds(Section& section, SuitePrompts& prompts) {
   }
 }
 
+// A mistyped metric is never measured, and its target never judged. Functions, endpoints and loads
+// may have metrics of their own, whatever they are called; of a command all are known.
+void check_metric(std::string_view name, int line, const std::string& path, const Suite& suite,
+                  Mistakes& mistakes) {
+  const std::string& kind = suite.runner.kind;
+  if (kind != "command" && kind != "recorder") return;
+  const std::string meant = meant_metric(name);
+  if (meant.empty()) return;
+  mistakes.add(line, fmt::format("{}: no metric is called '{}'; did you mean '{}'?", path,
+                                 config::printable(name), meant));
+}
+
 void read_metric(const YamlEntry& entry, Suite& suite, Mistakes& mistakes) {
+  check_metric(entry.name, entry.line, "metrics", suite, mistakes);
   Section section(entry.value, "metrics." + config::printable(entry.name), mistakes);
   SuiteMetric metric;
   metric.name = entry.name;
@@ -102,6 +116,7 @@ void read_target(Section& section, Suite& suite, Mistakes& mistakes) {
   SuiteTarget target;
   read_target_metric(section, target, mistakes);
   section.text("speedup_vs", target.speedup_vs);
+  check_metric(target.metric, section.line(), section.path() + ".metric", suite, mistakes);
   const bool named = section.has("metric") || section.has("speedup_vs");
   if (!named) section.wrong(section.line(), "metric", "missing; write latency_s or another metric");
   if (section.text("stat", target.stat) && !is_stat(target.stat)) {
@@ -186,8 +201,9 @@ void read_compare(Section& root, Suite& suite, Mistakes& mistakes) {
   section.number("alpha", compare.alpha, 1e-6, 0.5);
   section.word("correction", compare.correction, {"holm"});
   section.texts("verdict", compare.verdict);
-  const std::vector<std::string> known = {"regressed",    "improved",     "unchanged",
-                                          "inconclusive", "insufficient", "incomparable"};
+  const std::vector<std::string> known = {"regressed",    "improved",      "unchanged",
+                                          "inconclusive", "insufficient",  "incomparable",
+                                          "clock_shift",  "slower_machine"};
   for (const std::string& verdict : compare.verdict) {
     if (std::find(known.begin(), known.end(), verdict) != known.end()) continue;
     section.wrong(section.any("verdict")->line, "verdict",

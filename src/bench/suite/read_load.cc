@@ -40,7 +40,10 @@ void read_slo(Section& section, LoadSpec& load, Mistakes& mistakes) {
   std::optional<double> seconds, percentile;
   limit.quantity("latency_s", seconds, "latency_s");
   limit.number("percentile", percentile, 1, 99.99);
-  if (!seconds) return limit.wrong(value->line, "latency_s", "missing; write 500ms or 20s");
+  if (!limit.has("latency_s")) {
+    return limit.wrong(value->line, "latency_s", "missing; write 500ms or 20s");
+  }
+  if (!seconds) return;
   load.slo = Slo{*seconds, percentile.value_or(99) / 100};
 }
 

@@ -214,6 +214,7 @@ class SuiteMaker {
     result.workload = workload_of(suite_);
     result.workload_hash = hash_of_work(result.workload);
     result.labels["A"] = subject_label(suite_);
+    for (std::string& doubt : suite_doubts(suite_)) run_.notes.push_back(std::move(doubt));
     if (suite_.runner.insecure && suite_.runner.url.starts_with("https://")) {
       run_.notes.push_back("insecure: the server's certificate was not checked.");
     }

@@ -169,6 +169,9 @@ struct Suite {
 Result<Suite> read_suite(const std::string& path);
 Result<Suite> parse_suite(std::string_view text, std::string_view file);
 
+// What is no mistake, and may be one, in sentences: an axis that is in nothing that runs.
+std::vector<std::string> suite_doubts(const Suite& suite);
+
 // ---- its cells
 
 struct PlannedCell {

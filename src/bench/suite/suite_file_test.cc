@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "bench/suite/suite.h"
@@ -70,6 +72,66 @@ compare: {baseline: main, alpha: 0.05, correction: holm, verdict: [regressed]}
   EXPECT_DOUBLE_EQ(*suite.quality->metrics.at("clip").margin, 0.002);
   EXPECT_TRUE(suite.environment.fail_on_violation);
   EXPECT_EQ(suite.prompts.seeds.size(), 3u);
+}
+
+TEST(SuiteFile, AddressesAndEndpointsAreCheckedBeforeAnythingRuns) {
+  const auto with = [](const std::string& runner) {
+    return suite_mistakes("suite: x\ndefaults:\n  runner: {kind: http, " + runner + "}\n");
+  };
+  EXPECT_THAT(with("url: htp://x"),
+              HasSubstr("s.yaml:3: defaults.runner.url: htp://x: an address begins"));
+  EXPECT_THAT(with("url: 'http://x:99999/'"), HasSubstr("the port is a number"));
+  EXPECT_THAT(with("url: 'http://x/', ready: localhost"),
+              HasSubstr("defaults.runner.ready: localhost"));
+  EXPECT_THAT(with("url: 'http://x/', endpoint: opnai-chat"),
+              HasSubstr("did you mean 'openai-chat'?"));
+  EXPECT_EQ(
+      with("command: serve, url: 'http://127.0.0.1:{port}/v1', ready: 'http://127.0.0.1:{port}/'"),
+      "");
+}
+
+TEST(SuiteFile, AMistypedMetricIsAMistakeWhereAllAreKnown) {
+  const std::string targets = "targets: [{metric: latnecy_s, max: 5s}]\n";
+  EXPECT_THAT(
+      suite_mistakes(kSmall + targets),
+      HasSubstr("targets[0].metric: no metric is called 'latnecy_s'; did you mean 'latency_s'?"));
+  EXPECT_THAT(suite_mistakes(std::string(kSmall) + "metrics: {vram_peek_mb: {gate: true}}\n"),
+              HasSubstr("did you mean 'vram_peak_mb'?"));
+  for (const char* fine :
+       {"latency_ms", "gpu_util_pct", "rss_peak_gib", "stage.denoise.step_ms", "my_own"}) {
+    EXPECT_EQ(suite_mistakes(kSmall + fmt::format("targets: [{{metric: {}, max: 5}}]\n", fine)), "")
+        << fine;
+  }
+  const std::string function = "suite: x\ndefaults: {runner: {kind: callable}}\n";
+  EXPECT_EQ(suite_mistakes(function + targets), "");  // it may have a metric of that name
+}
+
+TEST(SuiteFile, AnAxisThatIsInNothingThatRunsIsDoubted) {
+  const auto doubts = [](const std::string& runner) {
+    return suite_doubts(
+        good_suite("suite: x\ndefaults: {runner: {" + runner +
+                   "}}\nmatrix: {axes: {n: [1, 2], size: [8x8, 9x9], one: [1]}}\n"));
+  };
+  EXPECT_THAT(doubts("command: 'gen {n}', env: {SIZE: '{size.w}'}"), ElementsAre());
+  EXPECT_THAT(doubts("command: 'gen {size}'"), ElementsAre(HasSubstr("{n} is in no command")));
+  EXPECT_THAT(doubts("command: 'gen $GENSCOPE_PARAM_n'"), ElementsAre());
+  EXPECT_THAT(doubts("kind: http, url: 'http://x/{n}'"),
+              ElementsAre(HasSubstr("{size} is in no request")));
+  EXPECT_THAT(doubts("kind: callable"), ElementsAre());
+}
+
+TEST(SuiteFile, EveryVerdictMayBeRefused) {
+  EXPECT_EQ(suite_mistakes(std::string(kSmall) +
+                           "compare: {baseline: main, verdict: [regressed, clock_shift]}\n"),
+            "");
+}
+
+TEST(SuiteFile, AWrongLimitIsToldOnce) {
+  const std::string said = suite_mistakes(
+      "suite: x\ndefaults: {runner: {kind: http, url: 'http://x/'}}\nload: {duration: 1s, slo: "
+      "{latency_s: x}}\n");
+  EXPECT_THAT(said, HasSubstr("found 'x'"));
+  EXPECT_THAT(said, ::testing::Not(HasSubstr("missing")));
 }
 
 TEST(SuiteFile, ListsTenMistakesAtOnce) {

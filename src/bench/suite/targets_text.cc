@@ -50,8 +50,8 @@ std::string targets_text(const BenchResult& result, std::size_t width, bool colo
   for (const TargetResult& target : result.targets) {
     table.add(target_row(target));
     if (!target.score) {
-      open.push_back(
-          fmt::format("{} of {} is open: {}.", target.metric, target.cell, target.absent));
+      open.push_back(fmt::format("{} of {} is open: {}{}", target.metric, target.cell,
+                                 target.absent, target.absent.ends_with('?') ? "" : "."));
     }
   }
   std::string text = table.render(width, color);

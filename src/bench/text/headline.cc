@@ -17,6 +17,26 @@ bool beyond_floor(const Judgement& j) {
   return j.interval->low > 1 + j.floor || j.interval->high < 1 / (1 + j.floor);
 }
 
+// Unchanged is what lies within the floor. Where the interval leaves no doubt that something moved,
+// the sentence does not deny it.
+std::string unchanged_headline(const Judgement& j) {
+  const bool moved = j.interval->low > 1 || j.interval->high < 1;
+  const std::string floor = percent_text(j.floor * 100);
+  const std::string within = !moved ? ""
+                             : j.floor_source == FloorSource::noise
+                                 ? fmt::format(
+                                       ", within the noise of {} % that `bench selfcheck` "
+                                       "found",
+                                       floor)
+                                 : fmt::format(", within the {} % that do not matter", floor);
+  return fmt::format(
+      "{}: {} ({:g} %: {}), {}{}{}", moved ? "No difference that counts" : "No difference found",
+      change_text(*j.ratio), j.confidence * 100, interval_text(*j.interval), runs_text(j), within,
+      j.mde ? fmt::format("; a change of {} % or more would have been seen",
+                          percent_text(*j.mde * 100))
+            : "");
+}
+
 // Judged without what others took: the figures of that, and what the clock said.
 std::string own_time_headline(const Judgement& j) {
   Judgement own = j;
@@ -38,11 +58,7 @@ std::string speed_headline(const Judgement& j) {
       return fmt::format("B is {}, {}", speed_text(*j.ratio, *j.interval, j.confidence), runs);
     case Verdict::unchanged:
       if (!j.interval) break;
-      return fmt::format("No difference found: {} ({:g} %: {}), {}{}", change_text(*j.ratio),
-                         j.confidence * 100, interval_text(*j.interval), runs,
-                         j.mde ? fmt::format("; a change of {} % or more would have been seen",
-                                             percent_text(*j.mde * 100))
-                               : "");
+      return unchanged_headline(j);
     case Verdict::inconclusive:
       if (!j.interval || beyond_floor(j)) break;  // others on the machine: it has its own sentence
       return fmt::format("Not decided: {} ({:g} %: {}), {}{}", change_text(*j.ratio),

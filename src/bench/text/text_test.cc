@@ -87,6 +87,26 @@ TEST(CommandsText, SaysWhatWouldHaveBeenSeen) {
   EXPECT_THAT(text, HasSubstr("a change of 1.0 % or more"));
 }
 
+TEST(CommandsText, DoesNotDenyWhatMovedWithinTheFloor) {
+  Cell cell = two_sides();
+  for (Unit& unit : cell.units) {
+    unit.samples[0].metrics["latency_s"] = (unit.slot == 'B' ? 1.5 : 1) + 0.0005 * unit.process;
+  }
+  BenchResult result = compared(cell);
+  JudgeOptions options;
+  options.min_effect = 0.6;
+  Judgement& judgement = result.comparisons.at(0).judgement;
+  const auto judge_again = [&] {
+    judgement =
+        judge(unit_values(cell, 'A', "latency_s"), unit_values(cell, 'B', "latency_s"), options);
+    return commands_text(result, {});
+  };
+  EXPECT_THAT(judge_again(), HasSubstr("No difference that counts: +49.9 %"));
+  EXPECT_THAT(judge_again(), HasSubstr("within the 60.0 %"));
+  options.noise = 0.9;
+  EXPECT_THAT(judge_again(), HasSubstr("within the noise of"));
+}
+
 TEST(CommandsText, OneSideHasItsInterval) {
   Cell cell = two_sides();
   std::erase_if(cell.units, [](const Unit& unit) { return unit.slot == 'B'; });

@@ -7,6 +7,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "bench/suite/load_subject.h"
+#include "cli/bench/printing.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
 
@@ -84,12 +85,13 @@ std::string plan_text(const core::Suite& suite, const std::vector<core::PlannedC
 }  // namespace
 
 Result<int> dry_run(const core::Suite& suite, const core::SuiteOptions& options, bool json,
-                    const Globals&) {
+                    const Globals& globals) {
   const Result<std::vector<core::PlannedCell>> cells =
       core::plan_suite(suite, options.seed, options.only);
   if (!cells) return cells.error();
   const core::SuiteEstimate estimate =
       core::estimate_suite(suite, *cells, options.out, options.budget_s);
+  print_notes(core::suite_doubts(suite), globals);
   Result<Output> output = Output::open("-");
   if (!output) return output.error();
   output->sink()(json ? plan_json(suite, *cells, estimate) : plan_text(suite, *cells, estimate));

@@ -1,6 +1,7 @@
 // genscope bench import
 #include <fmt/format.h>
 
+#include "base/figures.h"
 #include "base/file.h"
 #include "bench/history/import.h"
 #include "bench/result/timestamp.h"
@@ -78,8 +79,9 @@ class ImportVerb final : public Command {
     for (const core::Cell& cell : result.cells) {
       for (const core::Unit& unit : cell.units) samples += unit.samples.size();
     }
-    print_notes({fmt::format("{}: {} benchmarks, {} times", result.workload.at("imported_from"),
-                             result.cells.size(), samples)},
+    print_notes({fmt::format("{}: {}, {}", result.workload.at("imported_from"),
+                             base::counted(result.cells.size(), "benchmark", "benchmarks"),
+                             base::counted(samples, "time", "times"))},
                 globals);
     return kFine;
   }

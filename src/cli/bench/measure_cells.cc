@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/bench/live_view.h"
+#include "cli/bench/printing.h"
 #include "cli/bench/setup_once.h"
 
 namespace genscope::cli::bench {
@@ -29,7 +30,22 @@ core::Subject& CellMeasurer::subject_of(const std::string& command) {
   return *subjects_.back();
 }
 
+// A value that reaches no program: the cells then differ in name alone.
+void CellMeasurer::note_unused(const std::vector<CellPlan>& plans) const {
+  std::vector<std::string> commands, notes;
+  for (const CellPlan& plan : plans) {
+    commands.insert(commands.end(), plan.commands.begin(), plan.commands.end());
+  }
+  for (const std::string& key : flags_.unused_parameters(commands)) {
+    notes.push_back(fmt::format(
+        "{{{}}} is in no command: only a program that reads $GENSCOPE_PARAM_{} sees its values",
+        key, key));
+  }
+  print_notes(notes, globals_);
+}
+
 Status CellMeasurer::run(const std::vector<CellPlan>& plans, core::BenchResult& result) {
+  note_unused(plans);
   const Result<std::unique_ptr<SetupOnce>> setup = SetupOnce::start(flags_.setup_once());
   if (!setup) return setup.error();
   LiveView view(globals_.quiet, flags_.verbose());

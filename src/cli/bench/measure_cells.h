@@ -29,6 +29,7 @@ class CellMeasurer {
 
  private:
   core::Subject& subject_of(const std::string& command);
+  void note_unused(const std::vector<CellPlan>& plans) const;
 
   // Files that subjects made are compared in the end: they live until then.
   std::vector<std::unique_ptr<core::Subject>> subjects_;

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
+#include "base/suggest.h"
+#include "bench/http/template.h"
 #include "bench/run/expand.h"
 #include "bench/run/quantities.h"
 #include "cli/bench/shell_words.h"
@@ -146,7 +149,56 @@ Status MeasureFlags::check() {
   return check_parameters();
 }
 
+std::vector<std::string> MeasureFlags::texts(const std::vector<std::string>& commands) const {
+  std::vector<std::string> all = commands;
+  for (const std::string& text : {prepare_, cleanup_}) all.push_back(text);
+  all.insert(all.end(), outputs_.begin(), outputs_.end());
+  return all;
+}
+
+// A mistyped {NAME} is never replaced, and every cell measures the same. Braces around what is near
+// to no parameter are the shell's or another language's.
+Status MeasureFlags::check_names(const std::vector<std::string>& commands) const {
+  if (parameters_.empty()) return Done{};
+  constexpr std::size_t kShortest = 3;  // `{p}` is a program of sed
+  core::Request any;
+  any.params = points().front();
+  std::vector<std::string> known;
+  for (const auto& [key, value] : core::values_of(any)) known.push_back(key);
+  for (const std::string& text : texts(commands)) {
+    for (const std::string& used : core::names_in(text)) {
+      if (used.size() < kShortest || text.find("${" + used) != std::string::npos ||
+          std::find(known.begin(), known.end(), used) != known.end()) {
+        continue;
+      }
+      const std::string meant = base::nearest(used, known);
+      if (!meant.empty()) {
+        return wrong(
+            fmt::format("there is no value for {{{}}}; did you mean {{{}}}?", used, meant));
+      }
+    }
+  }
+  return Done{};
+}
+
+std::vector<std::string> MeasureFlags::unused_parameters(
+    const std::vector<std::string>& commands) const {
+  std::vector<std::string> unused;
+  for (const auto& [key, list] : parameters_) {
+    bool used = false;
+    for (const std::string& text : texts(commands)) {
+      used = used || text.find("GENSCOPE_PARAM_") != std::string::npos;
+      for (const std::string& found : core::names_in(text)) {
+        used = used || found == key || found.starts_with(key + ".");
+      }
+    }
+    if (!used) unused.push_back(key);
+  }
+  return unused;
+}
+
 Status MeasureFlags::check_commands(const std::vector<std::string>& commands) {
+  if (const Status named = check_names(commands); !named) return named;
   if (no_shell_ && !shell_.empty()) return wrong("--shell and --no-shell: one of them");
   // One shell for all or for none: its start must not be the difference.
   direct_ = no_shell_ || (shell_.empty() && !any_needs_shell(commands));

@@ -24,6 +24,9 @@ class MeasureFlags {
 
   core::MeasureOptions measure_options() const;
   core::CommandOptions command_options(const std::string& command) const;
+  // Parameters that are in no word of the commands: the programs may read them from the
+  // environment, or all cells measure the same.
+  std::vector<std::string> unused_parameters(const std::vector<std::string>& commands) const;
   // The product of the parameters, in their order; one empty point without any.
   std::vector<core::Params> points() const;
 
@@ -44,7 +47,10 @@ class MeasureFlags {
 
  private:
   Status check_parameters() const;
+  Status check_names(const std::vector<std::string>& commands) const;
   bool any_needs_shell(const std::vector<std::string>& commands) const;
+  // Commands and what goes with them: whatever has {NAME} replaced.
+  std::vector<std::string> texts(const std::vector<std::string>& commands) const;
 
   std::optional<std::uint64_t> units_, min_units_, max_units_;
   std::uint64_t warmup_ = 3;
