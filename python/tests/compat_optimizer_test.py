@@ -61,6 +61,10 @@ class Config(unittest.TestCase):
         self.assertIn("did you mean max_concurrent_tasks?", str(raised.exception))
         (problem,) = optimization_config_errors({"cache_sise": 3})
         self.assertEqual(problem.remedy, "did you mean cache_size?")
+        (problem,) = optimization_config_errors({3: 3})
+        self.assertEqual((problem.path, problem.reason), ("3", "is no setting"))
+        (problem,) = optimization_config_errors({"task_timeout": 10 ** 400})
+        self.assertEqual(problem.path, "task_timeout")
         self.assertEqual(create_optimization_config(cache_size=3).cache_size, 3)
 
     def test_settings_that_do_nothing_are_told(self):

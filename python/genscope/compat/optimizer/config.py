@@ -91,7 +91,7 @@ _TEXTS = ("experiment_name", "model_name", "tokenizer_name")
 def optimization_config_errors(config: Any) -> "List[ConfigProblem]":
     """Every error of a config, or of a dict of its fields; empty if there is none."""
     if isinstance(config, dict):
-        problems = [_unknown(name) for name in config if name not in _FIELDS]
+        problems = [_unknown(str(name)) for name in config if name not in _FIELDS]
         config = OptimizationConfig(**{name: value for name, value in config.items() if name in _FIELDS})
     elif isinstance(config, OptimizationConfig):
         problems = [_unknown(name) for name in vars(config) if name not in _FIELDS]
@@ -129,7 +129,10 @@ def _ids(value: Any) -> Optional[ConfigProblem]:
 
 
 def _number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
+    try:
+        return type(value) in (int, float) and math.isfinite(value)
+    except OverflowError:  # a whole number that no float holds
+        return False
 
 
 def _share(value: Any) -> Optional[ConfigProblem]:
