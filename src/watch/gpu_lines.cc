@@ -174,10 +174,15 @@ std::string no_gpu_reason(const std::vector<ProbeReport>& probes) {
   }
   if (telling == nullptr) return "";
   // Of a process that holds several probes: the first reason. genscope doctor has them all.
-  const std::string reason = telling->state.reason.substr(0, telling->state.reason.find("; "));
-  // What the loader said about a library that is not there is for genscope doctor.
-  const bool loader = telling->state.kind == ProbeState::Kind::absent;
-  return loader ? reason.substr(0, reason.find(": lib")) : reason;
+  std::string reason = telling->state.reason.substr(0, telling->state.reason.find("; "));
+  if (telling->state.kind != ProbeState::Kind::absent) return reason;
+  // "nvml: no NVIDIA library: libnvidia-ml.so.1: cannot open ...": how it was looked for, and what
+  // the loader said, is for genscope doctor.
+  const std::size_t colon = reason.find(": ");
+  if (colon != std::string::npos && is_gpu_probe(reason.substr(0, colon))) {
+    reason.erase(0, colon + 2);
+  }
+  return reason.substr(0, reason.find(": "));
 }
 
 }  // namespace genscope::watch

@@ -69,7 +69,7 @@ function List() {
   return (
     <>
       <div class="toolbar">
-        <label class="search"><Icon name="search" /><input id="search" type="search" aria-label="Search the runs" placeholder="name, state, tag, date, stage" value={query.value} onInput={(event) => (query.value = event.currentTarget.value)} /></label>
+        <label class="search"><Icon name="search" /><input id="search" type="search" aria-label="Search the runs" placeholder="name, state, tag, stage" value={query.value} onInput={(event) => (query.value = event.currentTarget.value)} /></label>
         <small>{found.length} of {all.length}; tick two to compare them</small>
       </div>
       <Compare />

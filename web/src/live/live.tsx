@@ -194,7 +194,7 @@ function Picture({ tick }: { tick: Tick }) {
       {tick.alerts.length > 0 && <ul class="alerts">{tick.alerts.map((a, i) => <li key={i}><Severity severity={a.severity} /> {cut(a.text, 300)}</li>)}</ul>}
       <div class="two">
         <Section title="Progress">{rows.length > 0 ? <Progress rows={rows} /> : <Empty>No process is in a stage.</Empty>}</Section>
-        <Section title="Steps" note={rows.length > 0 && rows[0]!.processes.length > 1 ? "of the process with the most" : undefined}>{tick.steps.length > 0 ? <Steps tick={tick} /> : <Empty>No step has ended.</Empty>}</Section>
+        <Section title="Steps" note={rows.length > 0 && rows[0]!.processes.length > 1 ? "for the process with the most steps" : undefined}>{tick.steps.length > 0 ? <Steps tick={tick} /> : <Empty>No step has ended.</Empty>}</Section>
       </div>
       <Ranks tick={tick} />
       <Readings tick={tick} />
