@@ -195,7 +195,7 @@ const std::vector<Fault>& faults() {
       {"rising-rss", "MEM-LEAK-H", "every step keeps 16 MiB", long_run, rising_rss},
       {"slow-decode", "VAE-SHARE", "the decoder works 20 times as much", nullptr,
        more<Joint::decode, 20>},
-      {"long-decode", "STAGE-TOP", "the decoder takes most of the run", nullptr,
+      {"long-decode", "VAE-SHARE", "the decoder takes most of the run", nullptr,
        more<Joint::decode, 60>},
       {"doubled-forward", "CFG-2X", "the network runs twice a step", nullptr,
        more<Joint::forward, 1>},

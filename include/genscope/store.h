@@ -57,6 +57,8 @@ struct CommandUse {
   // How long what is recorded took, where that is not the time since the run was made: of a trace
   // that was imported.
   std::optional<std::int64_t> wall_ns = {};
+  // The last lines on stderr of a command that did not end well, without secrets.
+  std::vector<std::string> last_words = {};
 };
 // Adds to run.json how the command ended and what it used. Other keys stay.
 Status finish_run(const std::string& path, int exit_code, const CommandUse& use = {});

@@ -337,6 +337,8 @@ struct Run {
   // CPU time of the command and of what it waited for, and how long its main thread could have run
   // and had no CPU: as the kernel said at its end.
   std::optional<std::int64_t> cpu_ns, cpu_wait_ns;
+  // The last lines that a command which did not end well wrote to stderr; empty: not known.
+  std::vector<std::string> last_words;
   std::vector<Trace> traces;
   std::vector<std::string> notes;  // files that could not be read, and why
 };

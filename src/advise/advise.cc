@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <tuple>
 
 #include <genscope/advise.h>
 
@@ -24,6 +25,12 @@ struct Ready {
 bool asks_for_others(const Ready& ready) {
   const auto& facts = ready.condition.facts();
   return std::find(facts.begin(), facts.end(), kFired) != facts.end();
+}
+
+// What others did to the run stands behind what the run does itself, which its user can change; the
+// headline says it, too.
+bool is_of_the_machine(const Rule& rule) {
+  return rule.id == "CPU-OTHERS" || rule.id == "CPU-STEAL";
 }
 
 // Of the wall time; a fact that is more (threads that overlap) bounds nothing.
@@ -150,8 +157,13 @@ Advice advise(const Facts& facts, const std::vector<Rule>& rules) {
     more.set(kFired, static_cast<double>(fired));
     for (const Ready& ready : last) ask(ready, more, out);
   }
+  // The worst first; of equals the one that is about most of the time, then the surest.
   std::sort(out.findings.begin(), out.findings.end(), [](const Finding& a, const Finding& b) {
-    if (a.rule.severity != b.rule.severity) return a.rule.severity > b.rule.severity;
+    const auto weight = [](const Finding& f) {
+      return std::tuple(f.rule.severity, !is_of_the_machine(f.rule), f.most_share.value_or(0),
+                        f.rule.confidence);
+    };
+    if (weight(a) != weight(b)) return weight(a) > weight(b);
     return a.rule.id < b.rule.id;
   });
   return out;

@@ -70,6 +70,25 @@ TEST(Advise, PartsWhoAbstainedFromWhoKnew) {
   EXPECT_THAT(advice.abstained[2].missing, ElementsAre(Pair("condition", "gives no result")));
 }
 
+TEST(Advise, TheWorstComesFirstThenWhatIsAboutMostOfTheTime) {
+  Facts facts;
+  facts.set("time.storage_share", 0.3);
+  facts.set("time.other_share", 0.6);
+  const auto about = [](const char* id, const char* share, Severity severity) {
+    Rule one = rule(id, "true", severity);
+    one.share = share;
+    return one;
+  };
+  Rule sure = rule("D", "true", Severity::hint);
+  sure.confidence = RuleConfidence::high;
+  EXPECT_THAT(ids(advise(facts, {rule("A", "true", Severity::info), rule("C", "true"), sure,
+                                 about("E", "time.storage_share", Severity::hint),
+                                 about("F", "time.other_share", Severity::hint),
+                                 rule("Z", "true", Severity::critical)})
+                      .findings),
+              ElementsAre("Z", "F", "E", "D", "C", "A"));
+}
+
 TEST(Advise, ARuleMayAskWhetherOthersFired) {
   const Rule last = rule("LAST", "advice.fired == 0");
   EXPECT_THAT(ids(advise(Facts{}, {last, rule("A", "false")}).findings), ElementsAre("LAST"));

@@ -30,6 +30,7 @@ constexpr FactPair kPairs[] = {
   {"WARM-FIRST", "steps.first_ratio=1.6 steps.steady_cv=0.02", "steps.first_ratio=1.5"},
   {"WARM-FIRST", "steps.first_ratio=9 steps.steady_cv=0.3", "steps.first_ratio=7"},
   {"WARM-FIRST", "steps.first_ratio=10.3 steps.steady_cv=0.02 set.compile=none", "set.compile=max-autotune"},
+  {"WARM-FIRST", "steps.first_ratio=9 steps.steady_cv=0.3", "diffusion.first_block_ratio=2"},
   {"COMPILE-COLD", "steps.first_ratio=11 compile.active=true gpu.first_step_busy_ratio=0.1", "gpu.first_step_busy_ratio=0.5"},
   {"COMPILE-RECOMP", "steps.slow_at_shape_count=1 set.compile=default compile.graph_growth=0", "steps.slow_at_shape_count=0"},
   {"COMPILE-RECOMP", "steps.slow_at_shape_count=1 set.compile=default compile.graph_growth=0", "set.compile=none"},
@@ -76,6 +77,10 @@ constexpr FactPair kPairs[] = {
   {"SYNC-STEP", "gpu.present=true step_traffic.syncs_per_step=0 steps.scheduler_share=0.06", "gpu.present=false"},
   {"HOST-REBUILD", "step_traffic.h2d_copies_per_step=2 set.offload=none", "set.offload=group"},
   {"HOST-HOOKS", "steps.hook_share=0.02", "steps.hook_share=0.01"},
+  {"STEP-OUTLIER", "slow_step.ratio=9 slow_step.share=0.1 steps.count=40 steps.slow_inner_count=1 slow_step.number=17 slow_step.meanwhile=x", "steps.slow_inner_count=4"},
+  {"STEP-OUTLIER", "slow_step.ratio=9 slow_step.share=0.1 steps.count=40 steps.slow_inner_count=1", "slow_step.ratio=3.9"},
+  {"STEP-OUTLIER", "slow_step.ratio=9 slow_step.share=0.1 steps.count=40 steps.slow_inner_count=1", "slow_step.share=0.01"},
+  {"STEP-PAUSES", "steps.slow_every=10 slow_step.ratio=5", "slow_step.ratio=2.4"},
   {"CPU-BOUND", "gpu.busy_ratio=0.7 host.main_thread_busy_ratio=0.99 steps.steady_p50_ns=620e6 utilisation.predicted_step_ns=160e6", "utilisation.predicted_step_ns=400e6"},
   // vae
   {"VAE-SHARE", "stage_groups.exclusive_share[vae_decode]=0.16 set.frames=1", "set.frames=81"},
@@ -104,23 +109,27 @@ constexpr FactPair kPairs[] = {
   {"HOST-FULL", "host.memory_peak_share=0.96", "host.memory_peak_share=0.95"},
   {"HOST-SWAP", "host.swap_in_bytes_per_second=5e7 host.major_faults_per_second=3 host.read_bytes_per_second=6e7 gpu.busy_ratio=0.1", "host.swap_in_bytes_per_second=0"},
   // processes
-  {"CPU-OTHERS", "time.cpu_wait_share=0.4 time.on_cpu_share=0.5 time.ready_share=0.3 host.other_cores=1.2 host.own_cores=0.7 host.cpus=2", "time.on_cpu_share=0.01 time.ready_share=0.02"},
-  {"CPU-OTHERS", "time.cpu_wait_share=0.4 time.on_cpu_share=0.5 time.ready_share=0.3 host.other_cores=1.2 host.own_cores=0.7 host.cpus=2", "host.other_cores=0.1 host.own_cores=1.9"},
-  {"CPU-OTHERS", "time.cpu_wait_share=0.4 time.on_cpu_share=0.5 time.ready_share=0.3 host.other_cores=1.2 host.own_cores=0.7 host.cpus=2", "time.cpu_wait_share=0.1"},
-  {"CPU-OTHERS", "time.cpu_wait_share=0.4 time.on_cpu_share=0.5 time.ready_share=0.3 host.other_cores=1.2 host.own_cores=0.7 host.cpus=2 host.throttled_share=0", "host.cpus=8"},
+  {"CPU-OTHERS", "time.on_cpu_share=0.6 time.ready_share=0.2 time.cpu_wait_share=0.4 host.other_cores=1.2 host.own_cores=0.7 host.machine_cpus=2", "time.on_cpu_share=0.02"},
+  {"CPU-OTHERS", "time.on_cpu_share=0.6 time.ready_share=0.2 time.cpu_wait_share=0.4 host.other_cores=1.2 host.own_cores=0.7 host.machine_cpus=2", "host.other_cores=0.1 host.own_cores=1.9"},
+  {"CPU-OTHERS", "time.on_cpu_share=0.6 time.ready_share=0.2 time.cpu_wait_share=0.4 host.other_cores=1.2 host.own_cores=0.7 host.machine_cpus=2", "time.cpu_wait_share=0.1"},
+  {"CPU-OTHERS", "time.on_cpu_share=0.6 time.ready_share=0.2 time.cpu_wait_share=0.4 host.other_cores=1.2 host.own_cores=0.7 host.machine_cpus=2 host.throttled_share=0", "host.machine_cpus=8"},
   {"CPU-STEAL", "host.steal_share=0.06", "host.steal_share=0.05"},
   {"CPU-QUOTA", "host.throttled_share=0.3", "host.throttled_share=0.04"},
-  {"CPU-OVERSUB", "time.cpu_wait_share=0.7 host.threads_seen=16 host.cpus=4 host.own_cores=3.9 host.other_cores=0.1", "host.other_cores=2"},
-  {"CPU-OVERSUB", "time.cpu_wait_share=0.7 host.threads_seen=16 host.cpus=4 host.own_cores=3.9 host.other_cores=0.1", "time.cpu_wait_share=0.2"},
-  {"CPU-OVERSUB", "time.cpu_wait_share=0.7 host.threads_seen=16 host.cpus=4 host.own_cores=3.9 host.other_cores=0.1", "host.own_cores=2"},
+  {"CPU-OVERSUB", "time.cpu_wait_share=0.7 host.threads_seen=16 host.cpus=4 host.machine_cpus=4 host.own_cores=3.9 host.other_cores=0.1", "host.other_cores=2"},
+  {"CPU-OVERSUB", "time.cpu_wait_share=0.7 host.threads_seen=16 host.cpus=4 host.machine_cpus=4 host.own_cores=3.9 host.other_cores=0.1", "time.cpu_wait_share=0.2"},
+  {"CPU-OVERSUB", "time.cpu_wait_share=0.7 host.threads_seen=16 host.cpus=4 host.machine_cpus=4 host.own_cores=3.9 host.other_cores=0.1", "host.own_cores=2"},
   {"STORAGE-WAIT", "time.storage_share=0.3 time.covered_seconds=5", "time.storage_share=0.2"},
   {"STORAGE-WAIT", "time.storage_share=0.3 time.covered_seconds=5", "time.covered_seconds=0.5"},
   {"READ-COLD", "host.read_bytes=2e9 time.storage_share=0.4 host.major_faults_per_second=1", "host.read_bytes=9e7"},
   {"READ-COLD", "host.read_bytes=2e9 time.storage_share=0 host.major_faults_per_second=400", "host.major_faults_per_second=2"},
+  {"OUTPUT-HUGE", "host.write_bytes=6e8 time.covered_seconds=3", "time.covered_seconds=7"},
   {"OUTPUT-HUGE", "host.write_bytes=3e9 time.covered_seconds=20", "host.write_bytes=9e8"},
   {"OUTPUT-HUGE", "host.write_bytes=3e9 time.covered_seconds=20", "time.covered_seconds=3600"},
   {"SWAP-OWN", "host.swap_peak_bytes=2e9 host.rss_peak_bytes=8e9 host.major_faults_per_second=400", "host.major_faults_per_second=2"},
   {"SWAP-OWN", "host.swap_peak_bytes=2e9 host.rss_peak_bytes=8e9 host.major_faults_per_second=400", "host.swap_peak_bytes=1e6"},
+  {"PAUSES", "steps.count=0 pauses.count=6 pauses.every_seconds=1.1 pauses.share=0.2", "pauses.count=3"},
+  {"PAUSES", "steps.count=0 pauses.count=6 pauses.every_seconds=1.1 pauses.share=0.2", "pauses.share=0.04"},
+  {"MEM-OOM", "host.oom_kills=1", "host.oom_kills=0"},
   {"ONE-CORE", "host.cpus=16 time.on_cpu_share=0.99 host.own_cores=1 time.covered_seconds=30", "host.own_cores=1.3"},
   {"ONE-CORE", "host.cpus=16 time.on_cpu_share=0.99 host.own_cores=1 time.covered_seconds=30", "host.cpus=2"},
   {"MOSTLY-WAITS", "time.other_share=0.9 time.on_cpu_share=0.1 time.covered_seconds=9", "time.other_share=0.6"},
@@ -132,6 +141,7 @@ constexpr FactPair kPairs[] = {
   {"LOAD-REPEAT", "loads.repeats=1", "loads.repeats=0"},
   {"LOAD-SLOW", "loads.bytes_per_second=2e8 stage_groups.exclusive_share[load]=0.1", "loads.bytes_per_second=2e9"},
   {"LOAD-SLOW", "loads.bytes_per_second=2e9 stage_groups.exclusive_share[load]=0.31", "stage_groups.exclusive_share[load]=0.3"},
+  {"TE-REPEAT", "loads.prompt_repeats=3 stage_groups.exclusive_share[text_encode]=0.2", "training.encode_share=0.2"},
   {"TE-REPEAT", "loads.prompt_repeats=3 stage_groups.exclusive_share[text_encode]=0.06", "stage_groups.exclusive_share[text_encode]=0.05"},
   {"TE-PLACE", "gpu.present=true model.dtype[text_encoder]=fp32", "model.dtype[text_encoder]=bf16 model.device[text_encoder]=gpu text.swaps=0"},
   {"TE-PLACE", "gpu.present=true model.dtype[text_encoder]=bf16 model.device[text_encoder]=gpu text.swaps=2", "text.swaps=0"},
@@ -254,7 +264,7 @@ TEST(Rules, InsideTheProgramAreThoseOfTheFiles) {
 }
 
 TEST(Rules, EachSaysWhoSawIt) {
-  EXPECT_EQ(built_in_rules().size(), 129u);
+  EXPECT_EQ(built_in_rules().size(), 133u);
   for (const Rule& rule : built_in_rules()) EXPECT_FALSE(rule.citation.empty()) << rule.id;
 }
 
@@ -287,7 +297,8 @@ TEST(Rules, ARuleThatNearlyFiresDoesNotFireForWantOfAFact) {
     for (const auto& [name, value] : all) {
       // Asked for by has(): not knowing of a compiler or of a setting counts as not having it.
       if (name == "set.compile" || name == "env.miopen_find_mode" || name == "requests.failed" ||
-          name == "set.training" || name == "host.throttled_share" || name == "model.distilled") {
+          name == "set.training" || name == "host.throttled_share" || name == "model.distilled" ||
+          name == "diffusion.first_block_ratio" || name == "training.encode_share") {
         continue;
       }
       Facts fewer = facts;

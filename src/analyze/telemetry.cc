@@ -93,6 +93,7 @@ class TraceTelemetry {
     const Samples& samples = trace_.samples;
     add_processes(telemetry);
     for (const SampleEvent& event : samples.events) {
+      if (event.name == "thread") continue;  // they are figures: TimeSplit::threads
       telemetry.events.push_back({subtract(add(event.at_ns, offset_ns_), begin_ns_), event.entity,
                                   event.name, event.detail});
     }

@@ -333,9 +333,11 @@ class RunCommand final : public Command {
   // From here on the command has ended, and its exit code stands whatever happens.
   static void finish(RunFolder& place, const watch::Ending& ending) {
     if (place.path.empty()) return;
-    const Status finished =
-        finish_run(place.path, ending.exit_code,
-                   {ending.max_rss_bytes(), ending.cpu_ns(), ending.cpu_wait_ns});
+    const Status finished = finish_run(place.path, ending.exit_code,
+                                       {.max_rss_bytes = ending.max_rss_bytes(),
+                                        .cpu_ns = ending.cpu_ns(),
+                                        .cpu_wait_ns = ending.cpu_wait_ns,
+                                        .last_words = ending.last_words});
     if (!finished && place.problem.empty()) place.problem = finished.error().message;
   }
 

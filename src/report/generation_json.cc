@@ -336,6 +336,7 @@ Json steps_json(const StepSummary& s, Json& absent) {
       .set("slow_count", s.slow_count, few_steady)
       .set_if(s.slow_count.has_value(), "slow_first", s.slow_first, few_steady)
       .set("slow_inner_count", s.slow_inner_count, few_steady)
+      .set("slow_every", s.slow_every, "there are fewer than four, or they do not come regularly")
       .set("short_count", s.short_count, few_steady)
       .set("scheduler_share", s.scheduler_share, "no span in a step is named as a scheduler")
       .set("hook_share", s.hook_share, "no span in a step is named as a hook")

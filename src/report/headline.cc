@@ -9,6 +9,7 @@
 #include "report/cpu_wait.h"
 #include "report/format.h"
 #include "report/printable.h"
+#include "report/screen_facts.h"
 #include "report/stage_shares.h"
 
 namespace genscope {
@@ -21,7 +22,8 @@ constexpr double kMuchWaiting = 0.25;
 constexpr double kManyOthers = 0.25;  // of the CPUs
 constexpr double kMostlyAsleep = 0.75;
 constexpr std::int64_t kLeastForSleep = 500'000'000;  // ns: a start alone takes some
-constexpr std::size_t kMaxName = 40;
+constexpr double kMuchQuota = 0.05;                   // of the time
+constexpr std::size_t kMaxName = 40, kMaxWords = 120;
 
 std::string whole_percent(double ratio) {
   if (ratio > 0 && ratio < 0.01) return "under 1%";
@@ -51,6 +53,7 @@ class Headline {
     text_ = end;
     if (!time.empty()) text_ += (end.empty() ? "" : "; ") + time;
     text_ += '.';
+    last_words();
     memory();
     findings();
     return std::move(text_);
@@ -83,6 +86,19 @@ class Headline {
     return wall_.empty() ? text : text + " after " + wall_;
   }
 
+  // What it said last, and whether the kernel took its memory back.
+  void last_words() {
+    const RunEnd how = run_ending(run_).how;
+    if (how != RunEnd::failed && how != RunEnd::killed) return;
+    if (analysis_.resources.host.oom_kills.value_or(0) > 0) {
+      text_ += " Memory ran out: the kernel says so.";
+    }
+    if (run_.last_words.empty()) return;
+    text_ +=
+        " Last on stderr: " + rep::shorten_end(rep::printable(run_.last_words.back()), kMaxWords);
+    if (!text_.ends_with('.') && !text_.ends_with('!')) text_ += '.';
+  }
+
   std::string time_taken(bool after_ending) const {
     if (wall_.empty()) return after_ending ? "" : "Nothing was recorded";
     const std::string waited = waiting(after_ending);
@@ -113,12 +129,21 @@ class Headline {
                        rep::duration(steps.steady_p50_ns.value_or(steps.p50_ns)));
   }
 
-  // What took the CPUs, where something else did.
+  // What took the CPUs: others, the quota of the control group, or both.
   std::string others() const {
     const HostUse& host = analysis_.resources.host;
-    if (!host.other_cores || !host.cpus || *host.other_cores < kManyOthers * *host.cpus) return "";
-    return fmt::format(": other programs used {} of {} cores", rep::cores(*host.other_cores),
-                       rep::cores(*host.cpus));
+    const EntityRow* const machine = analysis_.telemetry.first(EntityKind::machine);
+    const auto cpus =
+        machine == nullptr ? std::nullopt : machine->value("cpu_count", &SeriesRow::max);
+    std::string text;
+    if (host.other_cores && cpus && *host.other_cores >= kManyOthers * *cpus) {
+      text = fmt::format(": other programs used {} of {} cores", rep::cores(*host.other_cores),
+                         rep::cores(*cpus));
+    }
+    if (host.throttled_share.value_or(0) < kMuchQuota || !host.cpus) return text;
+    return text + fmt::format("{} its quota of {} CPUs held it back {} of the time",
+                              text.empty() ? ":" : ",", rep::cores(*host.cpus),
+                              whole_percent(*host.throttled_share));
   }
 
   std::string waiting(bool after_ending) const {

@@ -49,6 +49,12 @@ TEST(Headline, SaysHowARunEndedIfNotWell) {
             "Failed (exit 1) after 1.25 s; vae_decode took 100% of that. No findings.");
   run.exit_code = 137;
   EXPECT_THAT(headline_of(run), StartsWith("Killed (SIGKILL) after 1.25 s; "));
+  run.last_words = {"Traceback (most recent call last):", "ValueError: boom"};
+  EXPECT_THAT(headline_of(run), HasSubstr(" Last on stderr: ValueError: boom. "));
+  EXPECT_THAT(screen_of(run), HasSubstr("stderr  Traceback (most recent call last):\n"));
+  Analysis analysis = analyze(run);
+  analysis.resources.host.oom_kills = 1;
+  EXPECT_THAT(headline(run, analysis, {}), HasSubstr(" Memory ran out: the kernel says so. "));
   run.exit_code = 130;
   EXPECT_THAT(headline_of(run), StartsWith("Interrupted (SIGINT) after 1.25 s; "));
   run.exit_code.reset();
@@ -71,6 +77,8 @@ TEST(Headline, NamesWaitingForACpuAndMemoryThatGrows) {
 TEST(Headline, SaysWhoElseUsedTheCpus) {
   testing::TraceBuilder t;
   t.span("load", SpanKind::load, 0, 1000 * testing::kMs);
+  testing::add_entity(t, EntityKind::machine, "machine");
+  t.counter("machine/cpu_count", 0, 2);
   const auto run = testing::make_run(t.trace());
   Analysis analysis = analyze(run);
   analysis.resources.time.ready_share = 0.2;
@@ -81,6 +89,13 @@ TEST(Headline, SaysWhoElseUsedTheCpus) {
   analysis.resources.host.other_cores = 1.85;
   EXPECT_EQ(headline(run, analysis, {}),
             "Waited for a CPU 60% of 1.00 s: other programs used 1.85 of 2 cores. No findings.");
+  analysis.resources.host.cpus = 0.5;
+  analysis.resources.host.throttled_share = 0.4;
+  analysis.resources.host.other_cores = 0.1;
+  EXPECT_EQ(
+      headline(run, analysis, {}),
+      "Waited for a CPU 60% of 1.00 s: its quota of 0.5 CPUs held it back 40% of the time. No "
+      "findings.");
 }
 
 TEST(Headline, AndTheScreenSayOneShareOfWaiting) {

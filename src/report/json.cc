@@ -87,6 +87,7 @@ class JsonReport {
     out["exit_code"] = run_.exit_code ? Json(*run_.exit_code)
                                       : missing("run.exit_code",
                                                 "nothing that waited for the command recorded it");
+    out["last_words"] = run_.last_words;
     out["host"] = known(!run_.host.empty(), run_.host, "run.host", "the host was not recorded");
     out["processes"] = run_.traces.size();
     std::set<int> ranks;

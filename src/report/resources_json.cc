@@ -183,10 +183,47 @@ Json gpu_json(const GpuUse& gpu, Json& absent) {
 
 Json time_json(const TimeSplit& time, Json& absent) {
   if (!time.reason.empty()) absent["resources.time"] = time.reason;
-  return {
-      {"on_cpu_share", or_null(time.on_cpu_share)},     {"ready_share", or_null(time.ready_share)},
-      {"storage_share", or_null(time.storage_share)},   {"other_share", or_null(time.other_share)},
-      {"cpu_wait_share", or_null(time.cpu_wait_share)}, {"covered_seconds", time.covered_seconds}};
+  Json threads = Json::array();
+  for (const ThreadTime& thread : time.threads) {
+    threads.push_back({{"name", thread.name},
+                       {"pid", thread.pid},
+                       {"tid", thread.tid},
+                       {"seen_seconds", thread.seen_seconds},
+                       {"on_cpu_share", thread.on_cpu_share},
+                       {"ready_share", thread.ready_share},
+                       {"storage_share", or_null(thread.storage_share)},
+                       {"other_share", thread.other_share}});
+  }
+  return {{"on_cpu_share", or_null(time.on_cpu_share)},
+          {"ready_share", or_null(time.ready_share)},
+          {"storage_share", or_null(time.storage_share)},
+          {"other_share", or_null(time.other_share)},
+          {"cpu_wait_share", or_null(time.cpu_wait_share)},
+          {"covered_seconds", time.covered_seconds},
+          {"threads", std::move(threads)}};
+}
+
+Json pauses_json(const std::optional<Pauses>& pauses, Json& absent) {
+  if (!pauses) {
+    absent["resources.pauses"] = "too few readings of CPU time, or the program is not busy";
+    return nullptr;
+  }
+  return {{"count", pauses->count},
+          {"share", pauses->share},
+          {"typical_seconds", pauses->typical_seconds},
+          {"every_seconds", or_null(pauses->every_seconds)}};
+}
+
+Json slow_step_json(const std::optional<SlowStep>& slow, Json& absent) {
+  if (!slow) {
+    absent["resources.slow_step"] = "no step in the middle is far slower than the others";
+    return nullptr;
+  }
+  return {{"number", slow->index + 1},
+          {"duration_ns", slow->duration_ns},
+          {"ratio", slow->ratio},
+          {"share", slow->share},
+          {"meanwhile", slow->meanwhile}};
 }
 
 Json host_json(const HostUse& host, Json& absent) {
@@ -207,7 +244,8 @@ Json host_json(const HostUse& host, Json& absent) {
           {"rss_peak_bytes", or_null(host.rss_peak_bytes)},
           {"swap_peak_bytes", or_null(host.swap_peak_bytes)},
           {"read_bytes", or_null(host.read_bytes)},
-          {"write_bytes", or_null(host.write_bytes)}};
+          {"write_bytes", or_null(host.write_bytes)},
+          {"oom_kills", or_null(host.oom_kills)}};
 }
 
 Json allocator_json(const AllocatorUse& use, Json& absent) {
@@ -239,6 +277,8 @@ Json resources_json(const Resources& resources, Json& absent) {
   out["step_traffic"] = traffic_json(resources.step_traffic, absent);
   out["span_clock"] = span_clock_json(resources.span_clock, absent);
   out["time"] = time_json(resources.time, absent);
+  out["pauses"] = pauses_json(resources.pauses, absent);
+  out["slow_step"] = slow_step_json(resources.slow_step, absent);
   out["gpu"] = gpu_json(resources.gpu, absent);
   out["host"] = host_json(resources.host, absent);
   out["allocator"] = allocator_json(resources.allocator, absent);

@@ -150,8 +150,26 @@ class Screen {
     line("");
   }
 
+  // Where the time of the processes went, if nothing says where it went in the program.
+  void time_bars() {
+    const TimeSplit& time = analysis_.resources.time;
+    if (!time.on_cpu_share || !time.storage_share || !time.other_share) return;
+    const double wall_ns = static_cast<double>(analysis_.wall_ns);
+    std::vector<Bar> rows;
+    const auto add = [&](const char* name, double share) {
+      rows.push_back({name, share, static_cast<std::int64_t>(share * wall_ns)});
+    };
+    add("on a CPU", *time.on_cpu_share);
+    add("ready, no CPU was free", time.ready_share.value_or(0));
+    add("waiting for storage", *time.storage_share);
+    add("asleep or waiting", *time.other_share);
+    draw(rows);
+    line("");
+  }
+
   // What to write to see stages, in the language that recorded the run.
   void unmarked() {
+    time_bars();
     if (!options_.notes.empty()) return;  // they say more
     const bool python = rep::is_of_python(run_);
     fact("stages", python ? "none; mark them: with genscope.stage(\"denoise\"): ..."
@@ -169,7 +187,19 @@ class Screen {
     }
   }
 
+  // What the headline does not hold of it.
+  void last_words() {
+    if (run_.last_words.size() < 2) return;
+    const char* label = "stderr";
+    for (const std::string& words : run_.last_words) {
+      line(fmt::format("  {:<{}}{}", label, kFactLabel - 2,
+                       rep::shorten_end(rep::printable(words), width_ - kFactLabel)));
+      label = "";
+    }
+  }
+
   void facts() {
+    last_words();
     steps();
     for (const rep::ScreenFact& one : rep::screen_facts(run_, analysis_)) {
       fact(one.label, one.text, one.doubtful ? "33" : nullptr);
@@ -204,22 +234,14 @@ class Screen {
     }
   }
 
-  // The worst first, of equals the one that is about most of the time; as many as there is room
-  // for.
+  // As many as there is room for.
   void findings() {
-    std::vector<const Finding*> all;
-    for (const Finding& finding : advice_.findings) all.push_back(&finding);
-    std::stable_sort(all.begin(), all.end(), [](const Finding* a, const Finding* b) {
-      const auto weight = [](const Finding* f) {
-        return std::pair(f->rule.severity, f->most_share.value_or(0));
-      };
-      return weight(a) > weight(b);
-    });
+    const std::vector<Finding>& all = advice_.findings;
     if (lines_ > 2 && !all.empty()) line("");
     const std::size_t room = kMaxLines - std::min(kMaxLines, lines_ + kTailLines);
     std::size_t shown = std::min(all.size(), room / 2);
     if (shown < all.size() && 2 * shown + 1 > room && shown > 0) --shown;
-    for (std::size_t i = 0; i < shown; ++i) finding(*all[i]);
+    for (std::size_t i = 0; i < shown; ++i) finding(all[i]);
     if (shown < all.size()) {
       line(styled(fmt::format("{} in `genscope advise{}`",
                               rep::counted(all.size() - shown, "more finding", "more findings"),

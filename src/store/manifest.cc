@@ -134,6 +134,7 @@ Status finish_run(const std::string& path, int exit_code, const CommandUse& use)
         std::pair("cpu_wait_ns", use.cpu_wait_ns), std::pair("wall_ns", use.wall_ns)}) {
     if (after && value) after = base::with_integers(*after, {{key, *value}});
   }
+  if (after) after = base::with_texts(*after, "last_words", use.last_words);
   if (!after) {
     return Error{ErrorCode::bad_data, manifest +
                                           " is not a JSON object, so the exit code was not noted "

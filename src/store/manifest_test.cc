@@ -115,6 +115,15 @@ TEST(FinishRun, AddsTheEndAndKeepsWhatItDoesNotKnow) {
   EXPECT_EQ(manifest_of(dir.path()).integer("exit_code", 9), 0) << "the last word counts";
 }
 
+TEST(FinishRun, KeepsWhatACommandSaidLast) {
+  const testing::TempDir dir;
+  put(dir / "run.json", R"({"name": "n"})");
+  ASSERT_TRUE(finish_run(dir.path(), 1, {.last_words = {"a", "b\xff"}}).ok());
+  EXPECT_EQ(manifest_of(dir.path()).texts("last_words"),
+            (std::vector<std::string>{"a", "b\uFFFD"}));
+  EXPECT_EQ(read_run(dir.path())->last_words.size(), 2u);
+}
+
 TEST(FinishRun, KeepsTheKernelsPeakWhereItIsKnown) {
   const testing::TempDir dir;
   put(dir / "run.json", R"({"name": "n"})");

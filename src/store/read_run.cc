@@ -38,6 +38,7 @@ Status take_manifest(const std::string& path, Run& run) {
   run.cpu_ns = amount("cpu_ns");
   run.cpu_wait_ns = amount("cpu_wait_ns");
   run.command = json.texts("command");
+  run.last_words = json.texts("last_words");
   return Done{};
 }
 

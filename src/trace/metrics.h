@@ -22,6 +22,7 @@ inline constexpr Metric kMetrics[] = {
   {"main_thread_cpu_ns", "ns", "CPU time of a process's main thread; of a tree, of the one that used most", kCounter, 0, kMaxNs},
   {"cpu_wait_ns", "ns", "Time in which threads could have run and had no CPU, all threads that were seen", kCounter, 0, kMaxNs},
   {"storage_wait", "1", "1 while the main thread of a process waits for storage and cannot be interrupted, else 0", kGauge, 0, 1},
+  {"asleep", "1", "1 while no main thread of a process runs or could run, else 0", kGauge, 0, 1},
   {"rss_bytes", "B", "Resident memory", kGauge, 0, kMaxBytes},
   {"rss_anon_bytes", "B", "Resident memory that no file backs", kGauge, 0, kMaxBytes},
   {"rss_file_bytes", "B", "Resident memory of mapped files and shared memory", kGauge, 0, kMaxBytes},

@@ -34,6 +34,7 @@ struct Ending {
   }
   // How long its main thread waited for a CPU; absent where the kernel does not count it.
   std::optional<std::int64_t> cpu_wait_ns;
+  std::vector<std::string> last_words;  // on stderr, if it did not end well
   std::uint64_t orphans_reaped = 0;
   std::vector<Descendant> left;  // some of those that still run
   std::size_t left_count = 0;

@@ -69,6 +69,7 @@ std::optional<Ending> Watcher::watch(Telemetry& telemetry, CannotStart& why) {
     environment.emplace_back("GENSCOPE_SKIP",
                              before != nullptr ? before + ("," + options_.skip) : options_.skip);
   }
+  last_words_ = LastWords();
   begin_ns_ = now_ns();
   const std::array<int, 2> outputs =
       options_.logs != nullptr ? options_.logs->outputs() : std::array<int, 2>{-1, -1};
@@ -192,6 +193,12 @@ Ending Watcher::reap() {
   } while (reaped < 0 && errno == EINTR);
   ending.exit_code = exit_code_of(status);
   leave_with(ending.exit_code);
+  if (ending.exit_code != 0) {
+    unless_it_fails([&] {
+      ending.last_words = options_.logs != nullptr ? last_lines(options_.logs->last_of_stderr())
+                                                   : last_words_.read();
+    });
+  }
   unless_it_fails([&] {
     orphans_.reap();
     ending.orphans_reaped = orphans_.reaped();

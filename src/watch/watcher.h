@@ -14,6 +14,7 @@
 
 #include <genscope/store.h>
 
+#include "watch/last_words.h"
 #include "watch/live_block.h"
 #include "watch/live_screen.h"
 #include "watch/logs/relay.h"
@@ -61,6 +62,7 @@ class Watcher {
   WatchOptions options_;
   SignalFd signals_;
   Orphans orphans_;
+  LastWords last_words_;
   Telemetry* telemetry_ = nullptr;
   std::unique_ptr<LiveScreen> screen_;
   std::unique_ptr<RunFollower> follower_;

@@ -147,6 +147,42 @@ class Figures(Recorded):
         self.assertLessEqual(host["own_cores"], host["cpus"] + 0.01)
 
 
+class Endings(Recorded):
+    def failed(self, arguments, stderr, code):
+        """The report of a command that says two lines on stderr and ends with `code`."""
+        run = os.path.join(self.folder, "failed")
+        command = ["sh", "-c", f"echo working >&2; echo --token abcdefgh12345678 >&2; exit {code}"]
+        done = subprocess.run([GENSCOPE, "run", "--run-dir", run, "--live", "never", "--no-gpu", *arguments, "--",
+                               *command], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=stderr,
+                              timeout=PATIENCE, check=False)
+        self.assertEqual(done.returncode, code)
+        told = subprocess.run([GENSCOPE, "report", run, "-f", "json"], capture_output=True, timeout=PATIENCE,
+                              check=True)
+        return json.loads(told.stdout)
+
+    def test_last_words_are_read_from_a_file(self):
+        with open(os.path.join(self.folder, "log"), "wb") as log:
+            log.write(b"what was there before\n")
+            log.flush()
+            report = self.failed([], log, 3)
+        self.assertEqual(report["run"]["last_words"], ["working", "--token ***"])
+        self.assertTrue(report["headline"].startswith("Failed (exit 3) after "), report["headline"])
+        self.assertIn("Last on stderr: --token ***", report["headline"])
+
+    def test_last_words_are_read_as_they_pass_through_us(self):
+        report = self.failed(["--logs", "auto"], subprocess.PIPE, 4)
+        self.assertEqual(report["run"]["last_words"], ["working", "--token ***"])
+
+    def test_a_pipe_that_we_do_not_see_has_none(self):
+        self.assertEqual(self.failed([], subprocess.PIPE, 5)["run"]["last_words"], [])
+
+    def test_threads_have_their_own_account(self):
+        report = self.report_of(python(BURN, "1", "2.5"))
+        threads = report["resources"]["time"]["threads"]
+        self.assertGreaterEqual(len(threads), 1, report["absent"])
+        self.assertGreater(threads[0]["on_cpu_share"] + threads[0]["ready_share"], 0.8, threads)
+
+
 class Clean(Recorded):
     def clean(self, command, info=()):
         report = self.report_of(command)

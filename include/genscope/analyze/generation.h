@@ -76,6 +76,9 @@ struct StepSummary {
   std::optional<std::uint64_t> slow_inner_count;  // of these: neither its first step nor its last
   std::optional<std::uint64_t> short_count;       // below kShortRatio: skipped by a cache
   bool slow_first = false;                        // its first step is one of slow_count
+  // Steps from one of slow_inner_count to the next, if there are four or more and the distances are
+  // alike.
+  std::optional<std::uint64_t> slow_every;
   std::optional<double> scheduler_share, hook_share;  // of its steps, by the spans in them
   std::optional<std::uint64_t> shape_changes;         // of its forwards' argument `shape`
   std::optional<std::uint64_t> slow_at_shape_count;   // of these: in a step of slow_count

@@ -150,18 +150,51 @@ struct GpuUse {
   std::optional<std::uint64_t> other_processes;  // that used it; absent where no probe lists them
 };
 
+// Where the time of one thread went, from the reading that found it to the last one of it.
+struct ThreadTime {
+  std::string name;  // as in comm
+  std::uint32_t pid = 0, tid = 0;
+  double seen_seconds = 0;
+  double on_cpu_share = 0, ready_share = 0;
+  std::optional<double> storage_share;  // absent: its state was not read
+  double other_share = 0;               // the rest
+};
+
 // Where the wall time of the watched processes went, whatever they marked. Of each stretch between
 // two readings: what was on a CPU at most the whole stretch, then what was ready and had no CPU,
 // then what waited for storage; the rest slept or waited for something else (a timer, a network, a
 // lock, a GPU). The four add up to 1. Threads that run at once count as one after the other within
 // a stretch (a second, usually).
 struct TimeSplit {
+  static constexpr std::size_t kMostThreads = 20;
   std::optional<double> on_cpu_share, ready_share, storage_share, other_share;
   // Of the time in which threads could run, each counted: that in which they had no CPU.
   std::optional<double> cpu_wait_share;
   double covered_seconds = 0;
   std::string reason;  // why shares are absent; "" if none is
+  // Those that ran or could have run longest. A thread that lived between two readings is in none.
+  std::vector<ThreadTime> threads;
 };
+
+// Stops of a program that otherwise keeps a CPU busy, and how regular they are: of a collector, a
+// flush, a timer. Absent where the readings of CPU time are too few (30), or it is not busy.
+struct Pauses {
+  std::uint64_t count = 0;
+  double share = 0;                     // of the time, spent in them
+  double typical_seconds = 0;           // the median one
+  std::optional<double> every_seconds;  // from one to the next, where the distances are alike
+};
+
+// The slowest steady step that is neither the first nor the last of its process, and what its
+// readings say of that time, beside what is usual.
+struct SlowStep {
+  std::uint64_t index = 0;  // in the order of time, from 0
+  std::int64_t duration_ns = 0;
+  double ratio = 0;  // over the median of the steady steps
+  double share = 0;  // of the run's time: what it took longer than that
+  std::string meanwhile;
+};
+
 struct HostUse {
   // The CPUs that the run may use (the machine's, or the control group's limit), how many it used
   // on average (its CPU time over the wall time), and how many all others on the machine.
@@ -175,6 +208,8 @@ struct HostUse {
   std::string main_thread_reason;                         // why not
   std::optional<double> major_faults_per_second, read_bytes_per_second;
   std::optional<double> memory_peak_share;  // of the machine's memory, all processes
+  // Processes of the control group that the kernel ended meanwhile because memory ran out.
+  std::optional<double> oom_kills;
 };
 
 // The first caching allocator's figure in bytes, within spans.
@@ -199,6 +234,8 @@ struct Resources {
   std::optional<std::uint64_t> gpus_used;
   SpanClock span_clock;
   TimeSplit time;
+  std::optional<Pauses> pauses;
+  std::optional<SlowStep> slow_step;
   GpuUse gpu;
   HostUse host;
   AllocatorUse allocator;

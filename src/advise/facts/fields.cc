@@ -181,6 +181,15 @@ std::string why_no_host(A a) {
              : "fewer than three readings";
 }
 
+std::string why_no_slow_step(A a) {
+  return a.steps.count == 0 ? "no step was marked" : "no step is far slower than the others";
+}
+Value slow(A a, double (*figure)(const SlowStep&)) {
+  return a.resources.slow_step ? as_number(figure(*a.resources.slow_step)) : Value();
+}
+
+constexpr const char* kNotEven = "there are fewer than four, or they do not come regularly";
+constexpr const char* kNoPauses = "too few readings of CPU time, or the program is not busy";
 constexpr const char* kNoStage = "no stage was marked";
 constexpr const char* kNoLayer = "no layer was told: events `layer`, or spans with `parameters`";
 constexpr const char* kNoForward = "no forward pass was marked in a step";
@@ -224,6 +233,11 @@ constexpr FactField kFields[] = {
   {"steps.slow_first", [](A a) { return a.steps.slow_count ? as_flag(a.steps.slow_first) : Value(); }, why_no_step},
   {"steps.slow_inner_count", [](A a) { return as_number(a.steps.slow_inner_count); }, why_no_step},
   {"steps.slow_at_shape_count", [](A a) { return as_number(a.steps.slow_at_shape_count); }, say<kNoShape>},
+  {"steps.slow_every", [](A a) { return as_number(a.steps.slow_every); }, say<kNotEven>},
+  {"slow_step.number", [](A a) { return slow(a, [](const SlowStep& s) { return static_cast<double>(s.index + 1); }); }, why_no_slow_step},
+  {"slow_step.ratio", [](A a) { return slow(a, [](const SlowStep& s) { return s.ratio; }); }, why_no_slow_step},
+  {"slow_step.share", [](A a) { return slow(a, [](const SlowStep& s) { return s.share; }); }, why_no_slow_step},
+  {"slow_step.meanwhile", [](A a) { return a.resources.slow_step ? as_text(a.resources.slow_step->meanwhile) : Value(); }, why_no_slow_step},
   {"steps.short_count", [](A a) { return as_number(a.steps.short_count); }, why_no_step},
   {"steps.jump_ratio", [](A a) { return as_number(a.steps.jump_ratio); }, why_no_step},
   {"steps.scheduler_share", [](A a) { return as_number(a.steps.scheduler_share); }, unsaid},
@@ -285,11 +299,20 @@ constexpr FactField kFields[] = {
   {"time.other_share", [](A a) { return as_number(a.resources.time.other_share); }, why_no_time},
   {"time.cpu_wait_share", [](A a) { return as_number(a.resources.time.cpu_wait_share); }, why_no_time},
   {"time.covered_seconds", [](A a) { return a.resources.time.on_cpu_share ? as_number(a.resources.time.covered_seconds) : Value(); }, why_no_time},
+  {"pauses.count", [](A a) { return a.resources.pauses ? as_number(a.resources.pauses->count) : Value(); }, say<kNoPauses>},
+  {"pauses.share", [](A a) { return a.resources.pauses ? as_number(a.resources.pauses->share) : Value(); }, say<kNoPauses>},
+  {"pauses.typical_seconds", [](A a) { return a.resources.pauses ? as_number(a.resources.pauses->typical_seconds) : Value(); }, say<kNoPauses>},
+  {"pauses.every_seconds", [](A a) { return a.resources.pauses ? as_number(a.resources.pauses->every_seconds) : Value(); }, say<kNotEven>},
+  {"host.machine_cpus", [](A a) {
+     const EntityRow* const machine = a.telemetry.first(EntityKind::machine);
+     return machine == nullptr ? Value() : as_number(machine->value("cpu_count", &SeriesRow::max));
+   }, why_no_machine},
   {"host.cpus", [](A a) { return as_number(a.resources.host.cpus); }, why_no_machine},
   {"host.own_cores", [](A a) { return as_number(a.resources.host.own_cores); }, why_no_host},
   {"host.other_cores", [](A a) { return as_number(a.resources.host.other_cores); }, why_no_machine},
   {"host.steal_share", [](A a) { return as_number(a.resources.host.steal_share); }, why_no_machine},
   {"host.throttled_share", [](A a) { return as_number(a.resources.host.throttled_share); }, why_no_group},
+  {"host.oom_kills", [](A a) { return as_number(a.resources.host.oom_kills); }, why_no_group},
   {"host.threads_seen", [](A a) { return as_number(a.resources.host.threads_seen); }, why_no_host},
   {"host.rss_peak_bytes", [](A a) { return as_number(a.resources.host.rss_peak_bytes); }, why_no_host},
   {"host.swap_peak_bytes", [](A a) { return as_number(a.resources.host.swap_peak_bytes); }, why_no_host},

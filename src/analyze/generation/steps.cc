@@ -15,6 +15,7 @@
 #include <span>
 
 #include "analyze/percentile.h"
+#include "analyze/statistics/alike.h"
 #include "analyze/statistics/statistics.h"
 #include "analyze/time.h"
 
@@ -184,12 +185,23 @@ double jump_of(std::span<const double> steady) {
   return greatest;
 }
 
+// Between neighbours among ascending places, if there are enough of them and all are alike.
+std::optional<std::uint64_t> even_distance(std::span<const double> places) {
+  constexpr std::size_t kFewest = 4;
+  if (places.size() < kFewest) return std::nullopt;
+  std::vector<double> distances;
+  for (std::size_t i = 1; i < places.size(); ++i) distances.push_back(places[i] - places[i - 1]);
+  const auto typical = stats::quantile(distances, 0.5);
+  if (!typical || *typical < 2 || !are_alike(distances)) return std::nullopt;
+  return static_cast<std::uint64_t>(std::lround(*typical));
+}
+
 // Of the process that has most steps.
 void describe_shape(const StepSeries& series, StepSummary& out) {
   if (out.steady_count < StepSummary::kMinSteady || *out.steady_p50_ns <= 0) return;
   const auto median = static_cast<double>(*out.steady_p50_ns);
   const std::uint32_t process = *process_with_most_steps(series);
-  std::vector<double> steady;
+  std::vector<double> steady, slow_places;
   std::uint64_t count = 0, slow = 0, quick = 0;
   bool last_is_slow = false;
   for (const StepPoint& step : series.steps) {
@@ -197,6 +209,7 @@ void describe_shape(const StepSeries& series, StepSummary& out) {
     const double ratio = static_cast<double>(step.duration_ns) / median;
     last_is_slow = ratio > StepSummary::kOutlierRatio;
     slow += last_is_slow ? 1 : 0;
+    if (last_is_slow && count > 0) slow_places.push_back(static_cast<double>(count));
     quick += ratio < StepSummary::kShortRatio ? 1 : 0;
     if (count == 0) out.slow_first = last_is_slow;
     if (count == 1) out.second_ratio = ratio;
@@ -206,6 +219,8 @@ void describe_shape(const StepSeries& series, StepSummary& out) {
   out.slow_count = slow;
   out.slow_inner_count = count < 2 ? 0 : slow - (out.slow_first ? 1 : 0) - (last_is_slow ? 1 : 0);
   out.short_count = quick;
+  if (last_is_slow && !slow_places.empty()) slow_places.pop_back();
+  out.slow_every = even_distance(slow_places);
   out.jump_ratio = jump_of(steady);
 }
 

@@ -195,6 +195,8 @@ void add_cpus(const Telemetry& telemetry, std::int64_t wall_ns, HostUse& use) {
   }
   if (group != nullptr) {
     limit = group->value("cpu_limit_cores", &SeriesRow::min);
+    const SeriesRow* const kills = group->find("memory_oom_kills");
+    if (kills != nullptr && kills->count >= kTwo) use.oom_kills = kills->growth;
     // The kernel adds up over CPUs, so it may be more than the time.
     if (const auto held = per_second(*group, "cpu_throttled_ns", kTwo)) {
       use.throttled_share = std::min(1.0, *held / 1e9);

@@ -4,7 +4,10 @@
 #include "analyze/resources/energy_use.h"
 #include "analyze/resources/machine_use.h"
 #include "analyze/resources/memory_growth.h"
+#include "analyze/resources/pauses.h"
+#include "analyze/resources/points_of.h"
 #include "analyze/resources/readings.h"
+#include "analyze/resources/slow_step.h"
 #include "analyze/resources/span_clock.h"
 #include "analyze/resources/stage_use.h"
 #include "analyze/resources/stretches.h"
@@ -40,6 +43,10 @@ Resources summarize_resources(const Run& run, const RowTable& rows, const Clocks
   }
   resources.span_clock = find_span_clock(run, analysis, busy_ns);
   resources.time = time_split(run, clocks, analysis.telemetry);
+  if (const EntityRow* const tree = analysis.telemetry.first(EntityKind::process_tree)) {
+    resources.pauses = find_pauses(points_of(run, clocks, tree->entity.id, "cpu_ns"));
+  }
+  resources.slow_step = slow_step(run, clocks, steps, analysis);
   resources.gpu = gpu_use(run, clocks, steps, analysis, resources);
   resources.host = host_use(run, clocks, steps, analysis.telemetry, analysis.wall_ns);
   resources.allocator = allocator_use(run, clocks, analysis.telemetry);

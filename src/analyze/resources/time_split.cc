@@ -5,9 +5,13 @@
 #include "analyze/resources/time_split.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
 
 #include "analyze/resources/points_of.h"
 #include "analyze/time.h"
+#include "base/file_reader.h"
 
 namespace genscope::analysis {
 namespace {
@@ -19,11 +23,36 @@ std::optional<double> value_at(const Points& points, std::int64_t at_ns) {
   return points.value[static_cast<std::size_t>(after - points.at_ns.begin()) - 1];
 }
 
-double mean_of(const Points& points, PointRange range) {
+double sum_of(const Points& points, Interval time) {
+  const PointRange range = range_within(points, time);
   double sum = 0;
   for (std::size_t i = range.first; i < range.last; ++i) sum += points.value[i];
-  return sum / static_cast<double>(range.size());
+  return sum;
 }
+
+// How often the states say storage among those that say asleep. A state that says running tells
+// nothing of the time in which the program waited. An older trace has no second series: all
+// count.
+class States {
+ public:
+  States(Points storage, Points asleep)
+      : storage_(std::move(storage)), asleep_(std::move(asleep)) {}
+
+  bool any() const { return !storage_.value.empty(); }
+
+  // Nothing if no state was read in that time; 0 if the program was never seen asleep.
+  std::optional<double> in_storage(Interval time) const {
+    const std::size_t looks = range_within(storage_, time).size();
+    if (looks == 0) return std::nullopt;
+    const double waits = sum_of(storage_, time);
+    if (asleep_.value.empty()) return waits / static_cast<double>(looks);
+    const double asleep = sum_of(asleep_, time);
+    return asleep > 0 ? std::optional(waits / asleep) : std::nullopt;
+  }
+
+ private:
+  Points storage_, asleep_;
+};
 
 std::string why_not_split(const EntityRow& tree) {
   const SeriesRow* const row = tree.find("cpu_wait_ns");
@@ -33,12 +62,13 @@ std::string why_not_split(const EntityRow& tree) {
 
 class Split {
  public:
-  // What was used and waited for within a stretch, in seconds.
+  // What was used and waited for within a stretch, in seconds; `in_storage`: of the time that is
+  // neither.
   void add(double length, double ran, double waited, std::optional<double> in_storage) {
     const double on = std::clamp(ran, 0.0, length);
     const double ready = std::clamp(waited, 0.0, length - on);
     const double rest = length - on - ready;
-    const double stored = std::min(rest, in_storage.value_or(0) * length);
+    const double stored = std::min(1.0, in_storage.value_or(0)) * rest;
     know_storage_ = know_storage_ && in_storage.has_value();
     length_ += length;
     on_ += on;
@@ -67,6 +97,58 @@ class Split {
   bool know_storage_ = true;
 };
 
+std::optional<ThreadTime> thread_of(std::string_view detail) {
+  constexpr std::size_t kNumbers = 7;
+  std::uint64_t number[kNumbers];
+  for (std::uint64_t& one : number) {
+    if (!base::parse_number(base::next_word(detail), one)) return std::nullopt;
+  }
+  const auto [pid, tid, seen, ran, waited, looks, in_storage] = number;
+  if (seen == 0 || pid > UINT32_MAX || tid > UINT32_MAX || in_storage > looks) return std::nullopt;
+  ThreadTime thread;
+  thread.pid = static_cast<std::uint32_t>(pid);
+  thread.tid = static_cast<std::uint32_t>(tid);
+  if (!detail.empty() && detail.front() == ' ') detail.remove_prefix(1);
+  thread.name = detail;
+  const auto length = static_cast<double>(seen);
+  thread.seen_seconds = length / 1e9;
+  thread.on_cpu_share = std::min(1.0, static_cast<double>(ran) / length);
+  thread.ready_share = std::min(1 - thread.on_cpu_share, static_cast<double>(waited) / length);
+  double rest = 1 - thread.on_cpu_share - thread.ready_share;
+  constexpr std::uint64_t kFewestLooks = 3;
+  if (looks >= kFewestLooks) {
+    thread.storage_share = rest * static_cast<double>(in_storage) / static_cast<double>(looks);
+    rest -= *thread.storage_share;
+  }
+  thread.other_share = std::max(0.0, rest);
+  return thread;
+}
+
+double wanted_seconds(const ThreadTime& thread) {
+  return (thread.on_cpu_share + thread.ready_share) * thread.seen_seconds;
+}
+
+// Of each thread what was told of it last.
+std::vector<ThreadTime> thread_times(const Run& run) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, ThreadTime> last;
+  for (const Trace& trace : run.traces) {
+    for (const SampleEvent& event : trace.samples.events) {
+      if (event.name != "thread") continue;
+      if (auto thread = thread_of(event.detail)) {
+        const std::pair key(thread->pid, thread->tid);
+        last.insert_or_assign(key, std::move(*thread));
+      }
+    }
+  }
+  std::vector<ThreadTime> threads;
+  for (auto& [key, thread] : last) threads.push_back(std::move(thread));
+  std::stable_sort(threads.begin(), threads.end(), [](const ThreadTime& a, const ThreadTime& b) {
+    return wanted_seconds(a) > wanted_seconds(b);
+  });
+  if (threads.size() > TimeSplit::kMostThreads) threads.resize(TimeSplit::kMostThreads);
+  return threads;
+}
+
 }  // namespace
 
 TimeSplit time_split(const Run& run, const Clocks& clocks, const Telemetry& telemetry) {
@@ -76,26 +158,26 @@ TimeSplit time_split(const Run& run, const Clocks& clocks, const Telemetry& tele
     split.reason = "no probe watched the process: use `genscope run`";
     return split;
   }
+  split.threads = thread_times(run);
   const Points cpu = points_of(run, clocks, tree->entity.id, "cpu_ns");
   const Points wait = points_of(run, clocks, tree->entity.id, "cpu_wait_ns");
-  const Points storage = points_of(run, clocks, tree->entity.id, "storage_wait");
+  const States states(points_of(run, clocks, tree->entity.id, "storage_wait"),
+                      points_of(run, clocks, tree->entity.id, "asleep"));
   if (wait.at_ns.size() < 2 || cpu.at_ns.empty()) {
     split.reason = why_not_split(*tree);
     return split;
   }
-  // Where a stretch has no state (the last one, after the end), those of the whole run stand for
-  // it.
+  // Where no state of a stretch says asleep, those of the whole run stand for it.
   std::optional<double> usually;
-  if (!storage.value.empty()) usually = mean_of(storage, {0, storage.value.size()});
+  if (states.any()) usually = states.in_storage({kEarliest, kLatest}).value_or(0);
   Split sum;
   for (std::size_t i = 1; i < wait.at_ns.size(); ++i) {
     const std::int64_t begin = wait.at_ns[i - 1], end = wait.at_ns[i];
     const std::optional<double> before = value_at(cpu, begin), after = value_at(cpu, end);
     const double waited = wait.value[i] - wait.value[i - 1];
     if (end <= begin || !before || !after || *after < *before || waited < 0) continue;
-    const PointRange states = range_within(storage, {begin, end});
-    const std::optional<double> in_storage =
-        states.size() > 0 ? std::optional(mean_of(storage, states)) : usually;
+    std::optional<double> in_storage = states.in_storage({begin, end});
+    if (!in_storage) in_storage = usually;
     sum.add(seconds(subtract(end, begin)), (*after - *before) / 1e9, waited / 1e9, in_storage);
   }
   sum.tell(split);

@@ -62,6 +62,24 @@ TEST(TimeSplit, StorageIsWhatTheStatesSayOfTheTimeThatIsLeft) {
   EXPECT_NEAR(*split.other_share, 0, 1e-9);
 }
 
+TEST(TimeSplit, AStateThatSaysRunningTellsNothingOfTheWaits) {
+  TraceBuilder t;
+  add_entity(t, EntityKind::process_tree, "tree");
+  for (const char* const counter : {"tree/cpu_ns", "tree/cpu_wait_ns"}) {
+    add_readings(t, counter, 0, 11 * kSecond, kSecond, [](double s) { return s * 3e8; });
+  }
+  // Of ten states seven say running, two say storage, one says asleep.
+  int look = 0;
+  add_readings(t, "tree/storage_wait", 0, 11 * kSecond, kSecond / 10,
+               [&](double) { return look++ % 10 < 2 ? 1.0 : 0.0; });
+  look = 0;
+  add_readings(t, "tree/asleep", 0, 11 * kSecond, kSecond / 10,
+               [&](double) { return look++ % 10 < 3 ? 1.0 : 0.0; });
+  const TimeSplit split = analyze(testing::make_run(t.trace())).resources.time;
+  EXPECT_NEAR(*split.storage_share, 0.4 * 2 / 3, 0.04);
+  EXPECT_NEAR(*split.other_share, 0.4 * 1 / 3, 0.04);
+}
+
 TEST(TimeSplit, AStretchAfterTheLastStateIsAsTheOthers) {
   TraceBuilder t;
   add_entity(t, EntityKind::process_tree, "tree");
@@ -72,6 +90,32 @@ TEST(TimeSplit, AStretchAfterTheLastStateIsAsTheOthers) {
   const TimeSplit split = analyze(testing::make_run(t.trace())).resources.time;
   EXPECT_NEAR(*split.storage_share, 0.8, 1e-9);
   EXPECT_EQ(split.reason, "");
+}
+
+TEST(TimeSplit, TellsOfThreadsWhatWasReadOfThemLast) {
+  TraceBuilder t;
+  add_entity(t, EntityKind::process_tree, "tree");
+  const auto told = [&](std::int64_t at, const char* detail) {
+    testing::add_event(t, "genscope.thread", at, {{"entity", "tree"}, {"detail", detail}});
+  };
+  told(kSecond, "10 11 1000000000 500000000 100000000 1 0 worker");
+  told(2 * kSecond, "10 10 2000000000 100000000 0 4 2 main thread");
+  told(3 * kSecond, "10 11 4000000000 3000000000 1000000000 4 0 worker");
+  told(3 * kSecond, "nonsense");
+  told(3 * kSecond, "10 12 0 1 1 1 0 x");
+  const Analysis analysis = analyze(testing::make_run(t.trace()));
+  const std::vector<ThreadTime>& threads = analysis.resources.time.threads;
+  ASSERT_EQ(threads.size(), 2u);
+  EXPECT_EQ(threads[0].name, "worker");
+  EXPECT_EQ(threads[0].tid, 11u);
+  EXPECT_NEAR(threads[0].seen_seconds, 4, 1e-9);
+  EXPECT_NEAR(threads[0].on_cpu_share, 0.75, 1e-9);
+  EXPECT_NEAR(threads[0].ready_share, 0.25, 1e-9);
+  EXPECT_NEAR(threads[0].other_share, 0, 1e-9);
+  EXPECT_EQ(threads[1].name, "main thread");
+  EXPECT_NEAR(*threads[1].storage_share, 0.475, 1e-9);
+  EXPECT_NEAR(threads[1].other_share, 0.475, 1e-9);
+  EXPECT_TRUE(analysis.telemetry.events.empty()) << "they are figures";
 }
 
 TEST(TimeSplit, IsAbsentWithAReason) {

@@ -48,8 +48,8 @@ ProcessTree::Options tree_options(const ProbeOptions& options) {
   return tree;
 }
 
-// Events for the tree, at most kMaxEvents a tick.
-class Announcer final : public TreeListener {
+// Events for the tree and its threads, at most kMaxEvents a tick.
+class Announcer final : public TreeListener, public ThreadListener {
  public:
   Announcer(Board& board, std::uint32_t entity) noexcept : board_(board), entity_(entity) {}
   ~Announcer() override {
@@ -57,6 +57,21 @@ class Announcer final : public TreeListener {
   }
   void started(const TreeMember& member) noexcept override { tell("process_started", member); }
   void ended(const TreeMember& member) noexcept override { tell("process_ended", member); }
+  // "PID TID SEEN_NS RAN_NS WAITED_NS LOOKS IN_STORAGE NAME"
+  void thread(const ThreadFigures& figures) noexcept override {
+    if (--left_ < 0) return;
+    char text[160];
+    char* end = text;
+    for (const std::int64_t number :
+         {std::int64_t{figures.pid}, std::int64_t{figures.tid}, figures.seen_ns, figures.ran_ns,
+          figures.waited_ns, std::int64_t{figures.looks}, std::int64_t{figures.in_storage}}) {
+      end = std::to_chars(end, text + sizeof text - sizeof figures.name - 1, number).ptr;
+      *end++ = ' ';
+    }
+    const std::string_view name(figures.name);
+    end = std::copy(name.begin(), name.end(), end);
+    board_.event(entity_, "thread", std::string_view(text, static_cast<std::size_t>(end - text)));
+  }
 
  private:
   void tell(std::string_view what, const TreeMember& member) noexcept {
@@ -114,7 +129,7 @@ class ProcessProbe final : public Probe {
   std::uint32_t main_ = kNoSeries, threads_ = kNoSeries, processes_ = kNoSeries, minor_ = kNoSeries,
                 major_ = kNoSeries, read_ = kNoSeries, write_ = kNoSeries;
   std::uint32_t swap_ = kNoSeries, pss_ = kNoSeries;
-  std::uint32_t cpu_wait_ = kNoSeries, storage_ = kNoSeries;
+  std::uint32_t cpu_wait_ = kNoSeries, storage_ = kNoSeries, asleep_ = kNoSeries;
   bool told_refused_ = false;
 };
 
@@ -157,6 +172,7 @@ void ProcessProbe::add_series(Board& board) {
       board.add_series(entity_, metric("cpu_wait_ns"), Tier::normal, "schedstat of each thread");
   storage_ =
       board.add_series(entity_, metric("storage_wait"), Tier::fast, "state of each main thread");
+  asleep_ = board.add_series(entity_, metric("asleep"), Tier::fast, "state of each main thread");
   threads_ = board.add_series(entity_, metric("threads"), Tier::normal, "stat");
   processes_ = board.add_series(entity_, metric("processes"), Tier::normal, "children files");
   minor_ = board.add_series(entity_, metric("minor_faults"), Tier::normal, "stat");
@@ -177,12 +193,10 @@ void ProcessProbe::sample(Tier tier, std::int64_t now_ns, Board& board) noexcept
       break;
     }
     case Tier::normal: {
-      {
-        Announcer announcer(board, entity_);
-        tree_.read_all(announcer);
-      }
+      Announcer announcer(board, entity_);
+      tree_.read_all(announcer);
       main_threads_.read(tree_.members(), tree_.tick_ns(), tree_.files());
-      thread_waits_.read(tree_.members(), tree_.files());
+      thread_waits_.read(tree_.members(), now_ns, tree_.files(), announcer);
       set_fast(board);
       set_normal(board);
       set_rows(board, now_ns);
@@ -203,7 +217,7 @@ bool ProcessProbe::set_ended(Board& board) noexcept {
       std::any_of(members.begin(), members.end(), [](const TreeMember& m) { return !m.zombie; });
   if (alive) return false;
   for (const std::uint32_t series :
-       {rss_, anon_, file_, threads_, processes_, swap_, pss_, storage_}) {
+       {rss_, anon_, file_, threads_, processes_, swap_, pss_, storage_, asleep_}) {
     board.set(series, SampleStatus::lost, "every process of the tree has ended");
   }
   return true;
@@ -274,8 +288,9 @@ void ProcessProbe::set_waits(Board& board) noexcept {
 
 void ProcessProbe::set_storage(Board& board, std::int64_t now_ns) noexcept {
   if (set_ended(board)) return;
-  const bool waits = storage_waits_.read(tree_.members(), now_ns, tree_.files());
-  board.set(storage_, waits ? 1 : 0);
+  const MainStates states = storage_waits_.read(tree_.members(), now_ns, tree_.files());
+  board.set(storage_, states.storage ? 1 : 0);
+  board.set(asleep_, states.asleep ? 1 : 0);
 }
 
 ProcessRow ProcessProbe::row_of(const TreeMember& member, std::int64_t now_ns) const noexcept {

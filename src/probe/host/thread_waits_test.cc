@@ -51,6 +51,33 @@ TEST_F(ThreadWaitsTest, AddUpOverThreadsAndProcessesAndStayWhenTheyEnd) {
   EXPECT_EQ(sampled("cpu_wait_ns").value, 1111);
 }
 
+TEST_F(ThreadWaitsTest, ThreadsThatUsedACpuAreToldWithWhatTheyDid) {
+  const auto told = [&] {
+    std::vector<std::string> details;
+    for (const auto& event : board_.events) {
+      if (event.name == "thread") details.push_back(event.detail);
+    }
+    return details;
+  };
+  put({.pid = 10, .name = "boss", .threads = 2, .ran_ns = 1'000'000});
+  put_thread(10, 20, "1000 0 5\n");
+  open();
+  sampled("cpu_wait_ns");
+  EXPECT_TRUE(told().empty()) << "nothing is known of a thread that was seen once";
+  put_thread(10, 20, "700000000 100000000 5\n");
+  sampled("cpu_wait_ns");
+  ASSERT_EQ(told().size(), 1u);
+  EXPECT_EQ(told()[0].substr(0, 42), "10 20 1000000000 699999000 100000000 0 0 ");
+  put_thread(10, 20, "750000000 100000000 5\n");
+  sampled("cpu_wait_ns");
+  EXPECT_EQ(told().size(), 1u) << "not again for a little more";
+  std::filesystem::remove_all(dir_ / "10/task/20");
+  put({.pid = 10, .name = "boss", .threads = 1, .ran_ns = 1'000'000});
+  sampled("cpu_wait_ns");
+  ASSERT_EQ(told().size(), 2u);
+  EXPECT_EQ(told()[1].substr(0, 32), "10 20 2000000000 749999000 10000");
+}
+
 TEST_F(ThreadWaitsTest, AreAbsentWhereTheKernelDoesNotCount) {
   put({.pid = 10, .ran_ns = 0});
   open();
@@ -75,8 +102,12 @@ TEST_F(ThreadWaitsTest, StorageIsWaitedForInTheStateD) {
   put({.pid = 11, .parent = 10, .state = 'D'});
   open();
   EXPECT_EQ(sampled("storage_wait", Tier::fast).value, 1);
+  EXPECT_EQ(board_.get("tree", "asleep").value, 1);
   put({.pid = 11, .parent = 10, .state = 'R'});
   EXPECT_EQ(sampled("storage_wait", Tier::fast).value, 0);
+  EXPECT_EQ(board_.get("tree", "asleep").value, 0);
+  put({.pid = 11, .parent = 10, .state = 'S'});
+  EXPECT_EQ(sampled("asleep", Tier::fast).value, 1);
   put({.pid = 11, .parent = 10, .state = 'Z', .pages = 0, .resident = 0, .shared = 0});
   put({.pid = 10, .state = 'Z', .pages = 0, .resident = 0, .shared = 0});
   EXPECT_EQ(sampled("storage_wait", Tier::fast).status, SampleStatus::lost);

@@ -18,6 +18,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -85,6 +86,7 @@ std::unique_ptr<LogRelay> LogRelay::open(LogFormat format, LogSink& sink, std::s
   if (relay->wake_ < 0) why = std::strerror(errno);
   if (why.empty() && has_out) relay->connect(STDOUT_FILENO, why);
   if (why.empty() && has_err && !same) relay->connect(STDERR_FILENO, why);
+  if (why.empty() && has_err) relay->streams_.back()->has_stderr = true;
   if (same) relay->outputs_[1] = relay->outputs_[0];
   if (why.empty()) relay->make_threads(why);
   if (why.empty()) return relay;
@@ -171,9 +173,20 @@ void LogRelay::pass_on(Stream& stream) {
   over_.notify_all();
 }
 
+void LogRelay::remember(std::string_view bytes) {
+  constexpr std::size_t kKept = 8192;
+  try {
+    last_ += bytes.substr(bytes.size() - std::min(bytes.size(), kKept));
+    if (last_.size() > 2 * kKept) last_.erase(0, last_.size() - kKept);
+  } catch (...) {  // out of memory: what it says last is not known
+    last_.clear();
+  }
+}
+
 void LogRelay::look_at(Stream& stream, std::string_view bytes) {
   const std::lock_guard lock(mutex_);
   if (!reading_) return;
+  if (stream.has_stderr) remember(bytes);
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   if (now.tv_sec != second_) {
@@ -240,6 +253,11 @@ void LogRelay::hand_over() {
       if (got <= 0 || !write_all(stream->to, {buffer, static_cast<std::size_t>(got)})) _exit(0);
     }
   }
+}
+
+std::string LogRelay::last_of_stderr() const {
+  const std::lock_guard lock(mutex_);
+  return last_;
 }
 
 std::uint64_t LogRelay::understood() const {

@@ -38,6 +38,8 @@ class LogRelay {
   // The command has ended. Returns when what it wrote is passed on, or has not come for a moment.
   void finish();
 
+  // The last bytes that went to stderr, or to both where they are one.
+  std::string last_of_stderr() const;
   std::uint64_t understood() const;  // lines
   std::uint64_t skipped_bytes() const;
 
@@ -46,6 +48,7 @@ class LogRelay {
   struct Stream {
     int from = -1, to = -1;
     bool terminal = false;
+    bool has_stderr = false;
     bool over = false;  // under the lock
     Pieces pieces;
     std::thread thread;
@@ -55,6 +58,7 @@ class LogRelay {
   bool connect(int fd, std::string& why);
   void make_threads(std::string& why);
   void pass_on(Stream& stream);
+  void remember(std::string_view bytes);
   void look_at(Stream& stream, std::string_view bytes);
   void hand_over();
 
@@ -65,6 +69,7 @@ class LogRelay {
   std::condition_variable over_;
   LogReader reader_;
   bool reading_ = true;
+  std::string last_;         // of stderr
   std::int64_t second_ = 0;  // in which so many bytes were looked at
   std::uint64_t bytes_ = 0, skipped_ = 0;
 };
