@@ -143,6 +143,9 @@ def watch(who, command, seconds, env, cwd, limits, pid=None):
         time.sleep(3)
         busy = pid or next(child for child in children_of(tool.pid)
                            if b"range(10000)" in pathlib.Path(f"/proc/{child}/cmdline").read_bytes())
+        if tool.poll() is not None:  # its package is not installed
+            print(f"{who} ended by itself: left out")
+            return
         before, began = taken(tool.pid, busy), time.monotonic()
         time.sleep(seconds)
         after, took = taken(tool.pid, busy), time.monotonic() - began
@@ -151,7 +154,7 @@ def watch(who, command, seconds, env, cwd, limits, pid=None):
     finally:
         if pid is None:
             os.kill(busy, signal.SIGTERM)
-        else:
+        elif tool.poll() is None:
             tool.kill()
         tool.wait()
 

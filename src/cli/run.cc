@@ -57,9 +57,10 @@ class OwnTrace {
     if (run_dir.empty()) return;
     SessionOptions options;
     options.run_dir = run_dir;
-    options.buffer_bytes = 4u << 20;  // a few thousand readings a second at most
-    options.quiet = true;             // we say it ourselves, when the screen is free
-    options.span = !tags.empty();     // the command's own spans are what a reader looks for
+    // A few thousand readings a second at most; to lay out more costs a short command milliseconds.
+    options.buffer_bytes = 512u << 10;
+    options.quiet = true;          // we say it ourselves, when the screen is free
+    options.span = !tags.empty();  // the command's own spans are what a reader looks for
     options.keep_args = keep_args;
     session_ = std::make_unique<Session>("genscope", options);
     for (const auto& [key, value] : tags) session_->arg(key, std::string_view(value));
