@@ -1,9 +1,11 @@
 // bench_report [FILE]: the HTML report of 100 and of 1,000 ranks, from their trace files, in a
-// process of its own: its size, and memory at the peak. FILE keeps the page of the most ranks. Then
-// the CPU time of one core to write that of a run that is in memory and summed up, and the size of
-// the file.
+// process of its own: its size, and memory at the peak; and the first screen of the same. FILE
+// keeps the page of the most ranks. The first screen of ten million spans of one process. Then the
+// CPU time of one core to write that of a run that is in memory and summed up, and the size of the
+// file.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -26,6 +28,7 @@ using namespace bench;
 namespace fs = std::filesystem;
 
 constexpr double kSecondsBar = 2, kBytesBar = 8e6, kMemoryBar = 300e6;
+constexpr double kScreenSecondsBar = 1, kLargeSecondsBar = 1.2, kLargeMemoryBar = 400e6;
 constexpr std::size_t kSpansOfARank = 2000;  // more than a page shows one by one, of 1,000 ranks
 
 void measure_report(std::size_t spans, Table& table) {
@@ -60,6 +63,50 @@ bool write_page(const std::string& run_dir, const std::string& html) {
   return out.good();
 }
 
+// What `genscope report` does.
+bool write_screen(const std::string& run_dir) {
+  const genscope::Result<genscope::Run> run = genscope::read_run(run_dir);
+  if (!run) return false;
+  const genscope::Analysis analysis = genscope::analyze(*run);
+  const genscope::Advice advice = genscope::advise(genscope::facts_of(analysis));
+  std::size_t bytes = 0;
+  genscope::report_screen(*run, analysis, advice, {},
+                          [&](std::string_view part) { bytes += part.size(); });
+  return bytes > 0;
+}
+
+void measure_screen(const std::string& dir, const std::string& what, double seconds_bar,
+                    const char* bar, double memory_bar, Table& table) {
+  std::vector<double> seconds;
+  double peak = 0;
+  for (int i = 0; i < 3; ++i) {
+    const Spent spent = in_child([&] { return write_screen(dir); });
+    if (!spent.worked) std::abort();
+    seconds.push_back(spent.cpu_seconds);
+    peak = std::max(peak, spent.peak_bytes);
+  }
+  table.add({"first screen, " + what, median(seconds), "s", "", 0, bar,
+             median(seconds) <= seconds_bar, ""});
+  if (memory_bar > 0) {
+    table.add({"memory, first screen, " + what, peak / 1e6, "MB at the peak", "", 0, "400 MB",
+               peak <= memory_bar, ""});
+  }
+}
+
+void measure_large(std::size_t spans, Table& table) {
+  const std::string dir =
+      fs::temp_directory_path() / ("genscope-bench-large-" + std::to_string(::getpid()));
+  fs::create_directories(dir);
+  const bool recorded =
+      in_child([&] {
+        return genscope::write_trace(pipeline_run(spans).traces[0], dir + "/trace-1-1.gst").ok();
+      }).worked;
+  if (!recorded) std::abort();
+  measure_screen(dir, std::to_string(spans) + " spans", kLargeSecondsBar, "1.2 s", kLargeMemoryBar,
+                 table);
+  fs::remove_all(dir);
+}
+
 void measure_ranks(int ranks, const std::string& keep, Table& table) {
   const std::string dir =
       fs::temp_directory_path() / ("genscope-bench-report-" + std::to_string(::getpid()));
@@ -83,6 +130,7 @@ void measure_ranks(int ranks, const std::string& keep, Table& table) {
   table.add({"memory, " + what, spent.peak_bytes / 1e6, "MB at the peak", "", 0, "300 MB",
              spent.peak_bytes <= kMemoryBar, ""});
   table.add({"CPU time, " + what, spent.cpu_seconds, "s", "", 0, "", true, ""});
+  measure_screen(dir, what, kScreenSecondsBar, "1 s", 0, table);
   if (!keep.empty()) fs::copy_file(html, keep, fs::copy_options::overwrite_existing);
   fs::remove_all(dir);
 }
@@ -96,6 +144,7 @@ int main(int argc, char** argv) {
   for (const int ranks : {100, 1000}) {  // first: a child begins with the memory of its parent
     measure_ranks(options.quick ? ranks / 10 : ranks, keep, table);
   }
+  measure_large(options.quick ? 1'000'000 : 10'000'000, table);
   for (const std::size_t spans : {100'000, 1'000'000}) {
     measure_report(options.quick ? spans / 10 : spans, table);
   }
