@@ -501,6 +501,20 @@ class Named(RunCase):
         self.assertEqual(json.loads(self.genscope("list", "--json"))["runs"], [])
         self.assertIn("there is no run", self.genscope("report", code=2))
 
+    def test_the_name_of_a_file_says_the_format(self):
+        self.run_it("sh", "-c", "sleep 0.3", options=["--name", "one", "--no-gpu", "--quiet"])
+        for command, name, begin in (("report", "r.json", b"{"), ("report", "r.HTML", b"<!"), ("report", "r.pftrace", b"\n"),
+                                     ("advise", "a.json", b"{"), ("advise", "a.md", b"## "), ("aggregate", "g.json", b"{")):
+            self.genscope(command, "last", "-o", name)
+            self.assertTrue((self.dir / name).read_bytes().lower().startswith(begin), (command, name))
+        trace = json.loads(self.genscope("report", "-f", "chrome"))
+        self.assertIn("rss_bytes", {event["name"].split()[-1] for event in trace["traceEvents"] if event["ph"] == "C"})
+        for command in ("report", "advise", "aggregate"):
+            said = self.genscope(command, "last", "-o", "x.pdf", code=2)
+            self.assertIn("x.pdf: this command writes no .pdf; end the name with .", said)
+        self.assertFalse((self.dir / "x.pdf").exists())
+        self.assertIn("leave --spans out", self.genscope("report", "--spans", "-f", "chrome", code=2))
+
     def test_a_run_in_progress_stays(self):
         process = self.start("sleep", "300", options=["--no-gpu", "--quiet"])
         wait_until(lambda: "running" in self.genscope("list"), "run in the list")
