@@ -14,7 +14,7 @@ namespace {
 
 using genscope::testing::make_run;
 using genscope::testing::TraceBuilder;
-using nlohmann::json;
+using ViewerJson = nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
@@ -41,8 +41,10 @@ TEST(ViewerSheets, SpansOfASheetNestOrFollow) {
   for (int round = 0; round < 50; ++round) {
     TraceBuilder t(7);
     for (std::uint32_t i = 0; i < 200; ++i) {
-      const std::uint32_t parent = i > 0 && random() % 2 == 0 ? random() % i : kNone;
-      t.span("s", SpanKind::none, random() % 500, random() % 60, {.parent = parent});
+      const std::uint32_t parent =
+          i > 0 && random() % 2 == 0 ? static_cast<std::uint32_t>(random() % i) : kNone;
+      t.span("s", SpanKind::none, static_cast<std::int64_t>(random() % 500),
+             static_cast<std::int64_t>(random() % 60), {.parent = parent});
     }
     std::size_t seen = 0;
     const SpanColumns& spans = t.trace().spans;
@@ -66,15 +68,15 @@ TEST(ViewerSheets, ManyAtOnceTakeNoLongerThanAFew) {
   EXPECT_EQ(sheets_of(t.trace())[0].size(), 50'000u);
 }
 
-json chrome_of(const genscope::Run& run) {
+ViewerJson chrome_of(const genscope::Run& run) {
   const std::string text =
       genscope::testing::written([&](const Sink& sink) { report_chrome(run, analyze(run), sink); });
-  return json::parse(text);
+  return ViewerJson::parse(text);
 }
 
-std::vector<json> with_phase(const json& trace, const char* phase) {
-  std::vector<json> found;
-  for (const json& event : trace["traceEvents"]) {
+std::vector<ViewerJson> with_phase(const ViewerJson& trace, const char* phase) {
+  std::vector<ViewerJson> found;
+  for (const ViewerJson& event : trace["traceEvents"]) {
     if (event["ph"] == phase) found.push_back(event);
   }
   return found;
@@ -86,13 +88,13 @@ TEST(ChromeTrace, HasSpansEventsAndCounters) {
   t.arg(stage, "index", ArgType::uint64, 3).arg(stage, "dtype", ArgType::text, 0, "bf\"16");
   t.event("done", 1'000'001'001, {{"images", 2}});
   t.counter("loss", 1'000'000'501, 0.5);
-  const json trace = chrome_of(make_run(t.trace()));
+  const ViewerJson trace = chrome_of(make_run(t.trace()));
   const auto spans = with_phase(trace, "X");
   ASSERT_EQ(spans.size(), 1u);
   EXPECT_EQ(spans[0]["name"], "denoise");
   EXPECT_EQ(spans[0]["cat"], "stage");
   EXPECT_DOUBLE_EQ(spans[0]["dur"].get<double>(), 2.5);
-  EXPECT_EQ(spans[0]["args"], json({{"index", 3}, {"dtype", "bf\"16"}}));
+  EXPECT_EQ(spans[0]["args"], ViewerJson({{"index", 3}, {"dtype", "bf\"16"}}));
   ASSERT_EQ(with_phase(trace, "i").size(), 1u);
   EXPECT_EQ(with_phase(trace, "i")[0]["tid"], spans[0]["tid"]);
   EXPECT_DOUBLE_EQ(with_phase(trace, "i")[0]["ts"].get<double>(), spans[0]["ts"].get<double>() + 1);
@@ -102,9 +104,9 @@ TEST(ChromeTrace, HasSpansEventsAndCounters) {
 }
 
 TEST(ChromeTrace, SaysWhatFailedAndIsUtf8) {
-  const json trace = chrome_of(make_run(genscope::testing::sample_trace()));
+  const ViewerJson trace = chrome_of(make_run(genscope::testing::sample_trace()));
   std::map<std::string, std::string> flags;
-  for (const json& span : with_phase(trace, "X")) {
+  for (const ViewerJson& span : with_phase(trace, "X")) {
     if (span.contains("args") && span["args"].contains("genscope")) {
       flags[span["name"]] = span["args"]["genscope"];
     }
@@ -119,7 +121,7 @@ TEST(ChromeTrace, RowsAndProcessesDoNotMeet) {
   run.traces.push_back(one);  // the same pid on another host
   run.traces[1].process.host = "host-b";
   std::map<std::pair<int, int>, int> rows;
-  for (const json& span : with_phase(chrome_of(run), "X")) rows[{span["pid"], span["tid"]}]++;
+  for (const ViewerJson& span : with_phase(chrome_of(run), "X")) rows[{span["pid"], span["tid"]}]++;
   EXPECT_EQ(rows.size(), 4u);
 }
 
@@ -127,7 +129,7 @@ TEST(ChromeTrace, ALaunchLeadsToItsKernel) {
   TraceBuilder t(7);
   const auto launch = t.span("launch", SpanKind::none, 0, 10);
   t.span("kernel", SpanKind::none, 20, 30, {.parent = launch, .track = t.track("stream 7", 0)});
-  const json trace = chrome_of(make_run(t.trace()));
+  const ViewerJson trace = chrome_of(make_run(t.trace()));
   ASSERT_EQ(with_phase(trace, "s").size(), 1u);
   ASSERT_EQ(with_phase(trace, "f").size(), 1u);
   EXPECT_EQ(with_phase(trace, "s")[0]["id"], with_phase(trace, "f")[0]["id"]);
