@@ -22,7 +22,7 @@ from typing import Any, Optional
 from .. import _core
 from .._imports import when_imported
 from .._request import kind_of_generation
-from . import transformers_pictures
+from . import llm_engines, transformers_pictures
 from ._patch import around
 from ._report import done, problem
 
@@ -35,6 +35,7 @@ class _Here(threading.local):
 def install() -> None:
     report = lambda name, error: problem("transformers", repr(error))
     when_imported("transformers.generation.utils", _patch_generate, report)
+    llm_engines.install()
     when_imported("transformers.processing_utils", transformers_pictures.patch_processors, report)
 
 
