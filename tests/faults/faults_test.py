@@ -16,7 +16,8 @@ GENSCOPE, TINYDIFF = os.environ["GENSCOPE_BIN"], os.environ["TINYDIFF"]
 DOUBLE = os.environ.get("NVML_DOUBLE", "")
 TRIES = 5
 PATIENCE = 120
-OF_THE_MACHINE = {"CPU-OTHERS", "CPU-STEAL", "CPU-QUOTA"}  # who else is on it is no fault of the run
+# Who else is on it is no fault of the run, nor is a step that had no CPU for a while.
+OF_THE_MACHINE = {"CPU-OTHERS", "CPU-STEAL", "CPU-QUOTA", "STEP-OUTLIER", "STEP-PAUSES"}
 GPU = """time real
 devices 1
 0 uuid = GPU-0000
