@@ -14,6 +14,7 @@
 //   analyze/generation.h   what a generation is made of: steps, blocks, epochs, requests
 //   analyze/telemetry.h    what samples add up to
 //   analyze/resources.h    memory, processors, energy and GPU time by stage
+//   analyze/sampled.h      which functions the time went to, by sampled stacks
 //   this header            Analysis and analyze(): all of it
 //   analyze/verdict.h      did a change make a figure better, worse, or neither?
 //   analyze/compare.h      the runs before and the runs after a change
@@ -30,6 +31,7 @@
 #include <genscope/analyze/generation.h>
 #include <genscope/analyze/ranks.h>
 #include <genscope/analyze/resources.h>
+#include <genscope/analyze/sampled.h>
 #include <genscope/analyze/stages.h>
 #include <genscope/analyze/telemetry.h>
 #include <genscope/analyze/verdict.h>
@@ -69,6 +71,7 @@ struct Analysis {
   std::vector<StageRow> stages;
   std::vector<StageGroup> stage_groups;  // largest share first; at most kMaxNamedRows
   StageTree stage_tree;                  // at most kMaxNamedRows nodes by name
+  Sampled sampled;                       // stacks
   // Of several values of a setting that under which most requests began.
   Settings settings;
   std::vector<MixedSetting> settings_that_differ;  // by key: `settings` is not all of the truth

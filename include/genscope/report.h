@@ -64,6 +64,11 @@ void report_csv(const Run& run, const Analysis& analysis, const Sink& sink);
 void report_chrome(const Run& run, const Analysis& analysis, const Sink& sink);
 void report_perfetto(const Run& run, const Analysis& analysis, const Sink& sink);
 
+// Sampled stacks: a line for each with its microseconds, as flamegraph.pl and most viewers read it;
+// and the JSON of speedscope, a profile for each thread. Stages are frames.
+void stacks_collapsed(const Analysis& analysis, const Sink& sink);
+void stacks_speedscope(const Run& run, const Analysis& analysis, const Sink& sink);
+
 // Every span, one line each: aligned text, JSON Lines, or CSV. `id` and `parent` count through the
 // whole run; `begin_ns` is since the run's begin; `args` is a JSON object.
 void spans_text(const Run& run, const Analysis& analysis, const Sink& sink);

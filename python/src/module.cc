@@ -48,7 +48,8 @@ int run_module(PyObject* module) {
                          add_plain,           add_stages,          add_steps,
                          add_validator,       add_bench,           add_bench_suite,
                          add_optimize_cache,  add_optimize_models, add_optimize_devices,
-                         add_optimize_tiers,  add_optimize_flow,   add_optimize_lanes}) {
+                         add_optimize_tiers,  add_optimize_flow,   add_optimize_lanes,
+                         add_stacks}) {
     if (!add(module)) return -1;
   }
   return PyModule_AddStringConstant(module, "VERSION", GENSCOPE_VERSION_STRING);

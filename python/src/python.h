@@ -143,6 +143,7 @@ bool add_optimize_cache(PyObject* module);
 bool add_optimize_lanes(PyObject* module);
 bool add_optimize_tiers(PyObject* module);
 bool add_optimize_flow(PyObject* module);
+bool add_stacks(PyObject* module);
 
 // Takes the device time that is known by now. Before a trace is closed, without the GIL.
 void settle_device_time() noexcept;

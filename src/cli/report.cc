@@ -27,9 +27,10 @@ class Report final : public Command {
     options.add("RUN", run_, "", kRunHelp);
     options
         .add("-f,--format", format_, "FORMAT",
-             "text, html, json, csv, md, chrome (trace events) or perfetto; default: by the name "
-             "of PATH, else text")
-        .one_of({"text", "html", "json", "csv", "md", "chrome", "perfetto"});
+             "text, html, json, csv, md, chrome (trace events), perfetto, or of sampled stacks "
+             "collapsed or speedscope; default: by the name of PATH, else text")
+        .one_of(
+            {"text", "html", "json", "csv", "md", "chrome", "perfetto", "collapsed", "speedscope"});
     options.flag("--json", json_, "Short for --format json");
     add_output_option(options, output_);
     options
@@ -53,6 +54,7 @@ class Report final : public Command {
                                "  genscope report RUN -f chrome -o trace.json\n"
                                "  genscope report RUN -o run.pftrace    # for ui.perfetto.dev\n"
                                "  genscope report RUN --style performance_summary\n"
+                               "  genscope report RUN -f speedscope -o stacks.speedscope.json\n"
                                "  genscope report RUN --spans -f csv -o spans.csv\n"
                                "  genscope report RUN --samples --points 1000 -o samples.csv\n\n") +
                    kExitCodesHelp);
@@ -86,6 +88,14 @@ class Report final : public Command {
     if (!output) return output.error();
     write(*run, analysis, globals, *output);
     if (const Status done = output->commit(); !done) return done.error();
+    if (of_stacks() && analysis.sampled.nodes.empty()) {
+      if (!globals.quiet) {
+        std::fprintf(stderr,
+                     "genscope: no stacks were sampled in this run; record it with "
+                     "`genscope run --stacks`\n");
+      }
+      return kNothingMeasured;
+    }
     const RecorderSummary& r = analysis.recorder;
     if (r.spans + r.events + r.counters > 0) return kFine;
     if (!globals.quiet) std::fprintf(stderr, "genscope: nothing was measured in this run\n");
@@ -93,6 +103,8 @@ class Report final : public Command {
   }
 
  private:
+  bool of_stacks() const { return format_ == "collapsed" || format_ == "speedscope"; }
+
   void write(const genscope::Run& run, const Analysis& analysis, const Globals& globals,
              Output& output) const {
     const Sink sink = output.sink();
@@ -102,6 +114,10 @@ class Report final : public Command {
       (format_ == "json"  ? spans_json
        : format_ == "csv" ? spans_csv
                           : spans_text)(run, analysis, sink);
+    } else if (format_ == "collapsed") {
+      stacks_collapsed(analysis, sink);
+    } else if (format_ == "speedscope") {
+      stacks_speedscope(run, analysis, sink);
     } else if (format_ == "csv") {
       report_csv(run, analysis, sink);
     } else if (format_ == "chrome") {

@@ -126,6 +126,13 @@ class RunCommand final : public Command {
              "Read stages and steps from the command's output: auto, tqdm, comfyui or sdcpp; see "
              "docs/logs.md")
         .one_of({"auto", "tqdm", "comfyui", "sdcpp"});
+    const Option stacks = options.flag(
+        "--stacks", stacks_always_,
+        "Sample the stacks of Python programs to the end; else only until they mark or hook "
+        "something");
+    options.flag("--no-stacks", no_stacks_, "Do not sample stacks").excludes(stacks);
+    options.add("--stacks-rate", stacks_.rate, "HZ", "Samples of stacks a second [50]")
+        .range(1, 1000);
     const Option config =
         options.add("--config", flags_.config, "FILE", "Settings file, see docs/config.md");
     options.add("--preset", flags_.preset, "NAME", "development, production or debugging")
@@ -162,6 +169,8 @@ class RunCommand final : public Command {
                    "See `genscope run --help`."};
     }
     if (const Status fine = watch::check_instrument(instrument_); !fine) return fine.error();
+    using When = watch::StackPlan::When;
+    stacks_.when = no_stacks_ ? When::never : stacks_always_ ? When::always : When::until_marked;
     flags_.quiet = globals.quiet;
     Result<watch::RunSettings> settings = watch::settings_of(flags_);
     if (!settings) return settings.error();
@@ -239,7 +248,7 @@ class RunCommand final : public Command {
 
   std::vector<std::pair<std::string, std::string>> added_environment(const RunFolder& place) const {
     if (place.path.empty()) return {};
-    auto added = watch::instrument_environment(instrument_, watch::find_injection());
+    auto added = watch::instrument_environment(instrument_, stacks_, watch::find_injection());
     if (settings_.keep_args) added.emplace_back("GENSCOPE_KEEP_ARGS", "1");
     return added;
   }
@@ -500,6 +509,7 @@ class RunCommand final : public Command {
 
   std::vector<std::string> command_, instrument_;
   watch::RunFlags flags_;
+  watch::StackPlan stacks_;
   Shown shown_;
   watch::RunSettings settings_;
   std::optional<WholeRun> whole_;
@@ -510,6 +520,7 @@ class RunCommand final : public Command {
   std::optional<LiveServer> server_;
   int port_ = 0;
   bool serve_ = false, linger_ = false;
+  bool stacks_always_ = false, no_stacks_ = false;
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "report/format.h"
 #include "report/json_sections.h"
 #include "report/json_values.h"
+#include "report/stacks.h"
 
 namespace genscope {
 namespace {
@@ -47,6 +48,9 @@ class JsonReport {
     out["processes"] = report::processes_json(telemetry);
     out["telemetry_events"] = report::telemetry_events_json(telemetry);
     out["resources"] = report::resources_json(analysis_.resources, absent_);
+    if (Json sampled = report::sampled_json(analysis_.sampled); !sampled.is_null()) {
+      out["stacks"] = std::move(sampled);
+    }
     out["findings"] = report::findings_json(advice_);
     out["threads"] = threads();
     out["counters"] = counters();

@@ -204,6 +204,33 @@ TEST(JsonReport, HoldsWhatStagesUsedAndWhatTheGpuDid) {
   EXPECT_TRUE(r["absent"].contains("resources.device_overlap_ratio"));
 }
 
+TEST(JsonReport, HoldsSampledStacks) {
+  testing::TraceBuilder t;
+  t.event("genscope.stacks", 0, {{"rate", 50}, {"samples", 3}, {"stopped", "why"}});
+  t.event("genscope.frame", 0, {{"id", 1}, {"name", "read"}, {"file", "/a/b.py"}, {"line", 3}});
+  t.event("genscope.node", 0, {{"id", 1}, {"parent", 0.0}, {"frame", 1}});
+  t.event("genscope.stack", 60'000'000,
+          {{"tid", 1000}, {"node", 1}, {"us", 60'000}, {"cpu_us", 1'000}, {"samples", 3}});
+  const genscope::Run run = testing::make_run(t.trace());
+  const Json r = report_of(run);
+  check(r, schema(), "sampled stacks");
+  EXPECT_EQ(r["stacks"]["functions"][0]["name"], "read");
+  EXPECT_EQ(r["stacks"]["functions"][0]["self_ns"], 60'000'000);
+  EXPECT_EQ(r["stacks"]["nodes"][1]["parent"], 0);
+  EXPECT_EQ(r["stacks"]["stopped"][0], "why");
+  const Analysis analysis = analyze(run);
+  EXPECT_EQ(testing::written([&](const Sink& sink) { stacks_collapsed(analysis, sink); }),
+            "main thread (1000);read (/a/b.py:3) 60000\n");
+  const Json profile = Json::parse(
+      testing::written([&](const Sink& sink) { stacks_speedscope(run, analysis, sink); }));
+  EXPECT_EQ(profile["profiles"][0]["weights"][0], 60'000'000);
+  EXPECT_EQ(profile["shared"]["frames"][1]["file"], "/a/b.py");
+  const std::string screen =
+      testing::written([&](const Sink& sink) { report_screen(run, analysis, {}, {}, sink); });
+  EXPECT_NE(screen.find("code      100% read (b.py:3), waiting"), std::string::npos) << screen;
+  EXPECT_FALSE(report_of(testing::make_run(Trace{})).contains("stacks"));
+}
+
 TEST(JsonReport, BytesThatAreNotUtf8AreReplaced) {
   Trace trace = testing::sample_trace();
   trace.names[0].text = "bad\xFFname";

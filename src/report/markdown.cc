@@ -15,6 +15,7 @@
 #include "report/printable.h"
 #include "report/resources_text.h"
 #include "report/shown_rows.h"
+#include "report/stacks.h"
 #include "report/table.h"
 #include "report/telemetry_text.h"
 
@@ -115,6 +116,7 @@ void report_markdown(const Run& run, const Analysis& analysis, const Advice& adv
   std::vector<Section> parts = generation_sections(analysis);
   parts.insert(parts.begin(), steps_section(analysis));
   for (Section& part : resource_sections(analysis.resources)) parts.push_back(std::move(part));
+  parts.push_back(sampled_section(analysis));
   for (const Section& part : parts) {
     if (!part.empty()) sink(fmt::format("\n## {}\n\n{}", part.title, section_text(part)));
   }

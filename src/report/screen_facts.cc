@@ -8,6 +8,7 @@
 #include "report/cpu_wait.h"
 #include "report/format.h"
 #include "report/printable.h"
+#include "report/stacks.h"
 #include "trace/metrics.h"
 
 namespace genscope::report {
@@ -160,6 +161,7 @@ std::vector<ScreenFact> screen_facts(const Run& run, const Analysis& analysis) {
   add("CPU", cpu_text(run, analysis));
   add("GPU", gpu_text(analysis));
   add("energy", energy_text(analysis));
+  add("code", sampled_line(analysis));
   add("quality", quality_text(analysis), true);
   return facts;
 }

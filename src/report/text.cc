@@ -16,6 +16,7 @@
 #include "report/printable.h"
 #include "report/resources_text.h"
 #include "report/shown_rows.h"
+#include "report/stacks.h"
 #include "report/table.h"
 #include "report/telemetry_text.h"
 
@@ -50,6 +51,7 @@ class TextReport {
     if (!stages_only_) {
       for (const rep::Section& part : rep::generation_sections(analysis_)) section(part);
       for (const rep::Section& part : rep::resource_sections(analysis_.resources)) section(part);
+      section(rep::sampled_section(analysis_));
       tracks();
       own_metrics();
       counters();

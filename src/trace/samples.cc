@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "genscope/trace.h"
+#include "trace/event_arguments.h"
 #include "trace/sample_names.h"
 
 namespace genscope {
@@ -15,50 +16,6 @@ namespace trace {
 namespace {
 
 constexpr std::size_t kMostOwnText = 200;  // of an id, unit or description of a program's metric
-
-// The arguments of one event, looked up by key. Lenient: what is missing is empty or absent.
-class EventArguments {
- public:
-  EventArguments(const Trace& trace, std::size_t first, std::size_t last)
-      : trace_(trace), first_(first), last_(last) {}
-
-  std::string_view text(std::string_view key) const {
-    const std::size_t i = find(key);
-    if (i == last_ || trace_.event_args.type[i] != ArgType::text) return {};
-    const std::uint64_t index = trace_.event_args.bits[i];
-    return index < trace_.texts.size() ? std::string_view(trace_.texts[index]) : "";
-  }
-
-  std::optional<double> number(std::string_view key) const {
-    const std::size_t i = find(key);
-    if (i == last_) return std::nullopt;
-    const std::uint64_t bits = trace_.event_args.bits[i];
-    switch (trace_.event_args.type[i]) {
-      case ArgType::int64:
-        return static_cast<double>(static_cast<std::int64_t>(bits));
-      case ArgType::uint64:
-        return static_cast<double>(bits);
-      case ArgType::float64: {
-        const auto value = __builtin_bit_cast(double, bits);
-        return std::isfinite(value) ? std::optional(value) : std::nullopt;
-      }
-      default:
-        return std::nullopt;
-    }
-  }
-
- private:
-  std::size_t find(std::string_view key) const {
-    for (std::size_t i = first_; i < last_; ++i) {
-      const std::uint32_t name = trace_.event_args.key[i];
-      if (name < trace_.names.size() && trace_.names[name].text == key) return i;
-    }
-    return last_;
-  }
-
-  const Trace& trace_;
-  std::size_t first_, last_;
-};
 
 template <class Value, std::size_t kCount>
 Value value_called(std::string_view word, Value otherwise) {
@@ -96,18 +53,8 @@ class SampleDecoder {
   }
 
   void read_events() {
-    const ArgColumns& args = trace_.event_args;
-    std::size_t next = 0;  // arguments are grouped by owner in ascending order
-    for (std::size_t e = 0; e < trace_.events.size(); ++e) {
-      while (next < args.size() && args.owner[next] < e) ++next;
-      const std::size_t first = next;
-      while (next < args.size() && args.owner[next] == e) ++next;
-      const std::uint32_t name = trace_.events.name[e];
-      if (name >= trace_.names.size() || !is_sampler_event(trace_.names[name].text)) continue;
-      read_event(trace_.events.at_ns[e],
-                 std::string_view(trace_.names[name].text).substr(kSamplerEvents.size()),
-                 EventArguments(trace_, first, next));
-    }
+    each_sampler_event(trace_, [&](std::int64_t at_ns, std::string_view what,
+                                   const EventArguments& args) { read_event(at_ns, what, args); });
   }
 
   void read_event(std::int64_t at_ns, std::string_view what, const EventArguments& args) {

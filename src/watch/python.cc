@@ -70,13 +70,22 @@ std::string find_injection() {
 }
 
 std::vector<std::pair<std::string, std::string>> instrument_environment(
-    const std::vector<std::string>& words, const std::string& injection) {
-  if (injection.empty() || (words.size() == 1 && words[0] == "none")) return {};
+    const std::vector<std::string>& words, const StackPlan& stacks, const std::string& injection) {
+  const bool hooks = words.size() != 1 || words[0] != "none";
+  const bool sampled = stacks.when != StackPlan::When::never;
+  if (injection.empty() || (!hooks && !sampled)) return {};
   const char* const before = std::getenv("PYTHONPATH");
   const bool has_path = before != nullptr && *before != '\0';
-  return {
+  std::vector<std::pair<std::string, std::string>> added = {
       {"PYTHONPATH", has_path ? injection + ":" + before : injection},
       {"GENSCOPE_INSTRUMENT", words.empty() ? "auto" : fmt::format("{}", fmt::join(words, ","))}};
+  if (sampled) {
+    added.emplace_back(
+        "GENSCOPE_STACKS",
+        fmt::format("{}{}", stacks.when == StackPlan::When::until_marked ? "auto:" : "",
+                    stacks.rate));
+  }
+  return added;
 }
 
 }  // namespace genscope::watch

@@ -2,6 +2,7 @@
 // sitecustomize installs the hooks of the package (python/genscope/inject).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,8 +20,18 @@ Status check_instrument(const std::vector<std::string>& words);
 // instead. Empty: there is none.
 std::string find_injection();
 
-// What to add to the environment of a command; nothing for "none" or without a package.
+// Whether Python's stacks are sampled, and how often.
+struct StackPlan {
+  enum class When : std::uint8_t { never, until_marked, always };
+  static constexpr int kUsualRate = 50;
+
+  When when = When::until_marked;
+  int rate = kUsualRate;  // samples a second
+};
+
+// What to add to the environment of a command; nothing without a package, or if there is neither a
+// hook nor a stack to record.
 std::vector<std::pair<std::string, std::string>> instrument_environment(
-    const std::vector<std::string>& words, const std::string& injection);
+    const std::vector<std::string>& words, const StackPlan& stacks, const std::string& injection);
 
 }  // namespace genscope::watch

@@ -10,6 +10,7 @@
 
 #include "genscope/analyze.h"
 #include "genscope/store.h"
+#include "trace/stacks.h"
 
 namespace genscope::fuzz {
 
@@ -70,6 +71,16 @@ inline void check_trace(const Trace& t) {
     GENSCOPE_FUZZ_CHECK(i == 0 || t.device.span[i - 1] < t.device.span[i]);
   }
   for (const Gap& gap : t.gaps) GENSCOPE_FUZZ_CHECK(gap.track < tracks);
+  const trace::Stacks stacks = trace::read_stacks(t);
+  for (std::size_t i = 0; i < stacks.nodes.size(); ++i) {
+    const trace::StackNode& node = stacks.nodes[i];
+    GENSCOPE_FUZZ_CHECK(node.frame < stacks.frames.size());
+    GENSCOPE_FUZZ_CHECK(node.parent == kNone || node.parent < i);
+  }
+  for (const trace::StackStretch& stretch : stacks.stretches) {
+    GENSCOPE_FUZZ_CHECK(stretch.node == kNone || stretch.node < stacks.nodes.size());
+    GENSCOPE_FUZZ_CHECK(stretch.begin_ns <= stretch.end_ns && stretch.cpu_ns >= 0);
+  }
 }
 
 // Reads `path` as everybody does, checks, and analyses: figures of hostile traces may be nonsense,

@@ -7,6 +7,9 @@ Most Python programs that a run starts (a build script, a worker of a data loade
 import what we hook. They pay for one finder that compares a name; the package is loaded when the
 program first imports one of WAKING, and its hooks see that import from its beginning.
 
+Stacks: if $GENSCOPE_STACKS asks for them, a program that still runs after DELAY seconds gets a thread
+that samples them, see Stacks. Until then it has one that sleeps and is not Python's.
+
 What fails here is not the program's business: a note in the run's folder says it, and the summary of
 `genscope run` shows it. Any Python can read this file, older ones than genscope's too.
 """
@@ -35,12 +38,28 @@ def note(error):
 
 
 def load_package():
+    """Loads genscope and its hooks; never while Stacks loads the core."""
+    with STACKS[0].lock if STACKS else Nothing():
+        load_package_alone()
+
+
+class Nothing(object):
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *ending):
+        pass
+
+
+def load_package_alone():
     import importlib.util
     package = os.path.dirname(HERE)
     spec = importlib.util.spec_from_file_location(
         "genscope", os.path.join(package, "__init__.py"), submodule_search_locations=[package])
     module = importlib.util.module_from_spec(spec)
     sys.modules["genscope"] = module
+    if STACKS and STACKS[0].core is not None:  # one recorder, one module
+        sys.modules["genscope._core"] = module._core = STACKS[0].core
     try:
         spec.loader.exec_module(module)
         from genscope import hooks
@@ -65,6 +84,89 @@ class Loaded(object):
         # The import has put its own spec into the module.
         module.__spec__ = self.spec
         module.__loader__ = self.spec.loader
+
+
+def load_extension(name, path):
+    """An extension module that is in no list of modules. Imports nothing."""
+    import _imp
+    from _frozen_importlib import ModuleSpec
+    spec = ModuleSpec(name, None, origin=path)
+    module = _imp.create_dynamic(spec)
+    _imp.exec_dynamic(module)
+    return module
+
+
+class Stacks(object):
+    """Samples the stacks of this process, from DELAY seconds after its start on.
+
+    The core is loaded only then, by a thread that is not Python's, and into no list of modules: a
+    program sees neither. Python's threads must not be beside a fork, so ours end before it.
+    """
+    DELAY = 0.3
+
+    def __init__(self, rate, until_marked):
+        self.rate = rate
+        self.until_marked = until_marked
+        self.core = None
+        import _thread
+        self.lock = _thread.allocate_lock()
+        self.path = os.path.join(os.path.dirname(HERE), "_core.abi3.so")
+        self.later = load_extension(
+            "_later", os.path.join(os.path.dirname(HERE), "_later.abi3.so"))
+
+    def start(self):
+        import atexit
+        atexit.register(self.stop)
+        os.register_at_fork(before=self.stop, after_in_parent=self.go_on, after_in_child=self.begin)
+        self.wait()
+
+    def wait(self):
+        self.later.start(self.DELAY, self.path, self.load)
+
+    def load(self):
+        """Called later, on that thread."""
+        try:
+            with self.lock:
+                core = sys.modules.get("genscope._core")
+                self.core = core if core is not None else load_extension("genscope._core", self.path)
+            self.core.start_stacks(self.rate, self.until_marked)
+        except BaseException as error:
+            note(error)
+
+    def stop(self):
+        self.later.stop()
+        if self.core is not None:
+            self.core.stop_stacks()
+
+    def go_on(self):
+        if self.core is not None:
+            self.core.resume_stacks()
+        else:
+            self.wait()
+
+    def begin(self):
+        if self.core is not None:
+            self.core.forget_stacks()
+        self.wait()
+
+
+STACKS = []  # one, or none
+
+
+def start_stacks():
+    """$GENSCOPE_STACKS: samples a second, "auto:50" until the program records something itself."""
+    word = os.environ.get("GENSCOPE_STACKS", "")
+    until_marked = word.startswith("auto:")
+    try:
+        rate = float(word[5:] if until_marked else word or 0)
+        gil = getattr(sys, "_is_gil_enabled", lambda: True)()
+        if rate > 0 and gil and sys.implementation.name == "cpython":
+            stacks = Stacks(rate, until_marked)
+            stacks.start()
+            STACKS.append(stacks)
+    except Exception as error:  # a subinterpreter, or an installation without it
+        if os.environ.get("GENSCOPE_DEBUG"):
+            sys.stderr.write("genscope: stacks are not sampled: %r\n" % (error,))
 
 
 class Waiting(object):
@@ -116,12 +218,15 @@ class Waiting(object):
 
 def start():
     sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != HERE]
-    if "genscope" not in sys.modules and os.environ.get("GENSCOPE_INSTRUMENT") != "none" \
-            and os.environ.get("GENSCOPE_DISABLE") != "1":
+    if "genscope" not in sys.modules and os.environ.get("GENSCOPE_DISABLE") != "1":
+        hooks = os.environ.get("GENSCOPE_INSTRUMENT") != "none"
         if sys.version_info < (3, 10):
-            note("it is older than 3.10")
+            if hooks:
+                note("it is older than 3.10")
         else:
-            sys.meta_path.insert(0, Waiting())
+            if hooks:
+                sys.meta_path.insert(0, Waiting())
+            start_stacks()
     # The user's own, if there is one further down the path.
     ours = sys.modules.pop("sitecustomize", None)
     try:

@@ -11,6 +11,7 @@
 #include "analyze/instrument.h"
 #include "analyze/resources/resources.h"
 #include "analyze/settings.h"
+#include "analyze/stacks.h"
 #include "analyze/stage_groups.h"
 #include "analyze/stage_tree.h"
 #include "analyze/stages.h"
@@ -99,6 +100,7 @@ Analysis analyze(const Run& run) {
   analysis::add_stage_energy(run, rows, clocks, sampled.energies, result.stages);
   result.stage_groups = analysis::group_stages(run, result.wall_ns);
   result.stage_tree = analysis::stage_tree(run, result.wall_ns);
+  result.sampled = analysis::summarize_stacks(run);
   const analysis::StepSeries steps = analysis::step_series(run, clocks.offset_ns);
   add_generation(run, clocks, steps, result);
   result.resources = analysis::summarize_resources(run, rows, clocks, sampled, steps, result);

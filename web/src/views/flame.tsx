@@ -3,12 +3,14 @@ import { useMemo, useState } from "preact/hooks";
 
 import { cut, format_count, format_ns, format_ratio } from "../data/format";
 import { fold, sandwich, type Flame } from "../data/flame";
+import { is_object } from "../data/container";
 import type { Page } from "../data/page";
 import { Graph, Upside, type Paint } from "../ui/flame_graph";
 import { Empty, Section } from "../ui/parts";
 import { ink_on } from "../ui/palette";
 import { colours, palette, query, tab } from "../ui/state";
 import { figure, Table, words } from "../ui/table";
+import { SampledView } from "./flame_sampled";
 
 interface NameRow {
   name: number;
@@ -56,9 +58,12 @@ export function FlameView({ page }: { page: Page }) {
     }
     return [...totals.values()];
   }, [flame]);
-  if (page.tracks.every((t) => t.spans === 0)) return <Section title="Flame"><Empty>No spans were recorded, so there is nothing to add up.</Empty></Section>;
+  const stacks = page.report?.raw["stacks"];
+  const sampled = is_object(stacks) ? <SampledView stacks={stacks} /> : null;
+  if (page.tracks.every((t) => t.spans === 0)) return sampled ?? <Section title="Flame"><Empty>No spans were recorded, so there is nothing to add up.</Empty></Section>;
   return (
     <>
+      {sampled}
       <Section title="Flame" note="equal call paths added up; a box is as wide as its time, the largest to the left">
         <div class="toolbar">
           <label class="field">Tracks
