@@ -90,7 +90,9 @@ Component identify_lora(const TensorFile& file, const TensorView& view, LoraFind
   const Rule* target = find_rule(finding.lora.target);
   const std::string kind = finding.lora.kind == "lora" ? "LoRA" : finding.lora.kind;
   identity.title = target == nullptr ? fmt::format("{} for an unknown model", kind)
-                                     : fmt::format("{} for {}", kind, titles(finding, *target));
+                   : !finding.release.empty()
+                       ? fmt::format("{} for {}", kind, finding.release)
+                       : fmt::format("{} for {}", kind, titles(finding, *target));
   identity.evidence = std::move(finding.evidence);
   component.lora = std::move(finding.lora);
   component.files.push_back(file.path);

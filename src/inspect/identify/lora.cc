@@ -71,6 +71,18 @@ constexpr Habit kHabits[] = {
     {"single_blocks.0.processor.", "flux"},
 };
 
+// A release whose blocks are wider or narrower than the others of its architecture.
+struct Release {
+  std::string_view architecture;
+  std::string_view block;
+  std::uint64_t width;
+  std::string_view title;
+};
+constexpr Release kReleases[] = {
+    {"hunyuan_video", "transformer_blocks", 2048, "HunyuanVideo-1.5"},
+    {"hunyuan_video", "transformer_blocks", 3584, "HunyuanImage-2.1"},
+};
+
 // What trainers and loaders put before a module's name. `flat`: the rest has '_' for '.'.
 struct Begin {
   std::string_view text;
@@ -209,6 +221,24 @@ class LoraSearch {
       if (at == out_.bases.end()) out_.bases.emplace_back(base->architecture);
     }
     if (out_.bases.size() > 1) out_.confidence = Confidence::medium;
+    if (!widths_fit_) {
+      out_.confidence = Confidence::medium;
+      out_.evidence.push_back("but no release of it has layers as wide as these");
+    }
+    if (out_.bases.size() == 1 && widths_fit_) out_.release = release();
+  }
+
+  // Where releases of one architecture have names of their own: by the width of their blocks.
+  std::string_view release() const {
+    for (const Release& one : kReleases) {
+      if (one.architecture != out_.lora.target) continue;
+      for (const Module& module : modules_) {
+        if (module.width == one.width && module.path.find(one.block) != std::string::npos) {
+          return one.title;
+        }
+      }
+    }
+    return {};
   }
 
   std::string_view told() {
@@ -261,7 +291,7 @@ class LoraSearch {
   }
 
   // The networks that have all modules; of several those whose layers are as wide, too.
-  std::vector<const Vocabulary*> fitting() const {
+  std::vector<const Vocabulary*> fitting() {
     std::vector<const Vocabulary*> named;
     std::vector<const Vocabulary*> sized;
     std::vector<const Vocabulary*> whole;
@@ -284,6 +314,7 @@ class LoraSearch {
       sized.push_back(&base);
       if (reaches_the_end(base)) whole.push_back(&base);
     }
+    widths_fit_ = named.empty() || !sized.empty();
     return !whole.empty() ? whole : !sized.empty() ? sized : named;
   }
 
@@ -314,6 +345,7 @@ class LoraSearch {
   std::uint64_t kinds_ = 0;
   std::vector<const Tensor*> downs_;
   std::vector<Module> modules_;
+  bool widths_fit_ = true;  // of those that have the modules, one has layers so wide
 };
 
 }  // namespace

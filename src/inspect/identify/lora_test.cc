@@ -61,6 +61,26 @@ TEST(Lora, QwenImage) {
   EXPECT_EQ(file.only().lora->target, "qwen_image");
 }
 
+TEST(Lora, ALayerThatNoReleaseHasLeavesADoubt) {
+  TestFile file;
+  peft(file, "diffusion_model.blocks.0.self_attn.q", 32, 7168, 7168);
+  EXPECT_EQ(file.only().lora->target, "wan");
+  EXPECT_EQ(file.only().identity.confidence, Confidence::medium);
+  EXPECT_THAT(file.only().identity.evidence, Contains(HasSubstr("as wide as these")));
+}
+
+TEST(Lora, ReleasesWithNamesOfTheirOwnAreCalledByThem) {
+  for (const auto& [width, title] : {std::pair{2048, "LoRA for HunyuanVideo-1.5"},
+                                     std::pair{3584, "LoRA for HunyuanImage-2.1"}}) {
+    TestFile file;
+    const auto wide = static_cast<std::uint64_t>(width);
+    peft(file, "transformer.transformer_blocks.0.attn.to_q", 4, wide, wide);
+    peft(file, "transformer.single_transformer_blocks.0.attn.to_q", 4, wide, wide);
+    EXPECT_EQ(file.only().identity.title, title);
+    EXPECT_EQ(file.only().lora->target, "hunyuan_video");
+  }
+}
+
 TEST(Lora, Wan) {
   TestFile file;
   peft(file, "diffusion_model.blocks.0.self_attn.q", 32, 5120, 5120);
