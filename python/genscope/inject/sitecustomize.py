@@ -21,7 +21,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # The packages that hooks wait for (a test compares with what they register), and genscope itself,
 # which need not be installed for this interpreter.
 WAKING = frozenset(("genscope", "torch", "diffusers", "transformers", "accelerate", "lightning",
-                    "pytorch_lightning", "execution", "comfy", "comfy_execution"))
+                    "pytorch_lightning", "execution", "comfy", "comfy_execution", "k_diffusion", "vllm",
+                    "sglang"))
 
 
 def note(error):
