@@ -5,11 +5,6 @@
 .PHONY: help setup demo test test-torch test-peer wheel bench-python web web-e2e bench-web dev asan asan-python tsan release bench bench-gate fuzz fuzz-short format check check-fast docs docs-site clean
 
 JOBS ?= $(shell nproc)
-# Without this, ccache does not cache what uses a precompiled header.
-export CCACHE_SLOPPINESS := pch_defines,time_macros
-# Another checkout finds what this one compiled.
-export CCACHE_BASEDIR := $(CURDIR)
-export CCACHE_NOHASHDIR := 1
 FUZZ_SECONDS ?= 300
 # g++ 12's tsan cannot place its shadow when the kernel randomizes addresses widely.
 NO_ASLR := $(shell setarch -R true 2>/dev/null && echo setarch -R)
