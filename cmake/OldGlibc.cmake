@@ -1,4 +1,4 @@
-# What goes into a wheel: the command and the Python module once more, linked so that they run with glibc 2.28 and later
+# What goes into a wheel: the command and the Python modules once more, linked so that they run with glibc 2.28 and later
 # wherever this is built. Their objects are those of genscope_cli and genscope_python; libstdc++ and every library that is
 # not part of a bare system are archives, and old_glibc.c stands before functions that are newer.
 #
@@ -41,5 +41,20 @@ foreach(target genscope_wheel_module genscope_wheel_command)
   target_link_libraries(${target} PRIVATE $<TARGET_FILE:genscope> ${archives} -static-libstdc++
     -Wl,-u,genscope_link_probes -Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2)
 endforeach()
-add_custom_target(genscope_wheel DEPENDS genscope_wheel_module genscope_wheel_command)
+set(wheel_targets genscope_wheel_module genscope_wheel_command)
+if(TARGET genscope_later)
+  list(APPEND wheel_targets genscope_wheel_later)
+  add_library(genscope_wheel_later MODULE EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/cmake/old_glibc/old_glibc.c"
+    "${PROJECT_SOURCE_DIR}/python/later/later.cc")
+  foreach(property INCLUDE_DIRECTORIES COMPILE_DEFINITIONS SUFFIX)
+    get_target_property(value genscope_later ${property})
+    set_target_properties(genscope_wheel_later PROPERTIES ${property} "${value}")
+  endforeach()
+  set_target_properties(genscope_wheel_later PROPERTIES OUTPUT_NAME _later PREFIX "" CXX_VISIBILITY_PRESET hidden
+    LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/wheel")
+  target_compile_features(genscope_wheel_later PRIVATE cxx_std_20)
+  target_link_options(genscope_wheel_later PRIVATE -Wl,-z,nodelete)
+  target_link_libraries(genscope_wheel_later PRIVATE -static-libstdc++ -Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2)
+endif()
+add_custom_target(genscope_wheel DEPENDS ${wheel_targets})
 set(GENSCOPE_OLD_GLIBC ON CACHE INTERNAL "Whether genscope_wheel can be built")

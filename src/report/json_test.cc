@@ -227,7 +227,7 @@ TEST(JsonReport, HoldsSampledStacks) {
   EXPECT_EQ(profile["shared"]["frames"][1]["file"], "/a/b.py");
   const std::string screen =
       testing::written([&](const Sink& sink) { report_screen(run, analysis, {}, {}, sink); });
-  EXPECT_NE(screen.find("code      100% read (b.py:3), waiting"), std::string::npos) << screen;
+  EXPECT_NE(screen.find("code    100% read (b.py:3), waiting"), std::string::npos) << screen;
   EXPECT_FALSE(report_of(testing::make_run(Trace{})).contains("stacks"));
 }
 

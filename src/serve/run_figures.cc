@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -159,7 +160,7 @@ std::map<std::string, RunFigures> ListFigures::of(const std::vector<RunEntry>& r
 
 void ListFigures::read(const std::vector<RunEntry>& runs) {
   constexpr int kLowest = 19;  // programs that are being recorded come first
-  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kLowest);
+  setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kLowest);
   for (const RunEntry& run : runs) {
     std::optional<RunFigures> figures;
     try {

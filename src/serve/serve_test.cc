@@ -269,7 +269,7 @@ TEST(Alerts, OfTheSlowestRank) {
   ASSERT_EQ(alerts_of(progress).size(), 1u);
   EXPECT_EQ(alerts_of(progress)[0].rule, "RANK-STEP");
   EXPECT_THAT(alerts_of(progress)[0].text,
-              HasSubstr("A step of rank 2 takes 2x the median rank's"));
+              HasSubstr("rank 2 with the others': its step takes 2x the median rank's"));
   progress.processes[2].step_seconds = 1.4;
   EXPECT_TRUE(alerts_of(progress).empty());
 }

@@ -121,7 +121,6 @@ TEST(FinishRun, KeepsWhatACommandSaidLast) {
   ASSERT_TRUE(finish_run(dir.path(), 1, {.last_words = {"a", "b\xff"}}).ok());
   EXPECT_EQ(manifest_of(dir.path()).texts("last_words"),
             (std::vector<std::string>{"a", "b\uFFFD"}));
-  EXPECT_EQ(read_run(dir.path())->last_words.size(), 2u);
 }
 
 TEST(FinishRun, KeepsTheKernelsPeakWhereItIsKnown) {

@@ -204,14 +204,14 @@ TEST_F(Samples, WhatStartingTheProbesTookIsNotTheCostOfSampling) {
     sink->add_entity(0, {EntityKind::sampler, "genscope", "a sampler", {}});
     sink->add_series(0, 0, *find_metric("probe_cpu_ns"), "its clock");
     sink->add_reading(0, good(5e8));  // half a second to open the probes
-    std::this_thread::sleep_for(20ms);
+    std::this_thread::sleep_for(1s);  // less has no share
     sink->add_reading(0, good(5e8 + 1000));
   }
   const Analysis analysis = read();
   EXPECT_GT(analysis.recorder.probe_cpu_ns, 500'000'000);
   ASSERT_TRUE(analysis.recorder.probe_steady_ratio);
   EXPECT_GT(*analysis.recorder.probe_steady_ratio, 0);
-  EXPECT_LE(*analysis.recorder.probe_steady_ratio, 1000 / 20e6);
+  EXPECT_LE(*analysis.recorder.probe_steady_ratio, 1000 / 1e9);
 }
 
 TEST_F(Samples, AMetricOfOnesOwnKeepsItsUnitInEveryOutput) {

@@ -290,7 +290,7 @@ class Troubles(RunCase):
         self.assertEqual(done.stdout, b"out\n")
         self.assertIn("No space left", self.complaint(done))
         said = done.stderr.decode()
-        self.assertRegex(said, r"\nFailed \(exit 5\) after [\d.]+ m?s\.\n\n(  memory +peak .*\n)?  CPU ")
+        self.assertRegex(said, r"\nFailed \(exit 5\) after [\d.]+ [mu]?s\.\n\n(  memory +peak .*\n)?  CPU ")
         for no in ("Recorded in", "In a browser", "n/a", "holds no trace"):
             self.assertNotIn(no, said, "nothing is there to be read")
         self.assertEqual(os.listdir(disk), [], "nor is a run left that only disappoints")

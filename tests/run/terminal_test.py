@@ -194,7 +194,7 @@ class Narrow(TerminalCase):
         self.wait_for(r"^CPU ")
         lines = self.screen()
         self.assertRegex(lines[-5], r"^genscope +\S* +0:\d\d$")
-        self.wait_for(r"Took")
+        self.wait_for(r"^Recorded in")
         self.expect_restored()
 
 

@@ -265,7 +265,9 @@ using Ids = std::set<std::string>;
 TEST(UnmarkedPrograms, OfABusyLoopThatIsAloneNothingIsSaid) { EXPECT_EQ(found_in({}), Ids()); }
 
 TEST(UnmarkedPrograms, OfOneThatSleepsNothingIsSaid) {
-  EXPECT_EQ(found_in({.cores = 0.001, .machine_busy = 0.01}), Ids());
+  EXPECT_EQ(found_in({.cores = 0.0001, .machine_busy = 0.01}), Ids());
+  EXPECT_EQ(found_in({.cores = 0.001, .machine_busy = 0.01}), Ids({"MOSTLY-WAITS"}))
+      << "it did a little work, an interpreter's start for example";
 }
 
 TEST(UnmarkedPrograms, OthersOnTheMachineAreNamed) {
