@@ -213,6 +213,7 @@ class Sampler {
     if (!known) return "threads have no CPU clocks here";
     if (until_marked_ && marked()) return "the program marks stages itself";
     const std::uint64_t before = recorder_stats().threads;
+    genscope::internal::begin_small();  // its pages count as written by the program
     event("genscope.stacks", {{"rate", asked_rate_}, {"until_marked", until_marked_}});
     ours_ += recorder_stats().threads - before;
     checked_ns_ = now_of(CLOCK_MONOTONIC);

@@ -22,11 +22,12 @@ def busy(seconds):
 
 class StacksCase(ProgramCase):
     def sampled(self, text, *options, expect=0, env=None):
-        """The program's output and the report's `stacks`, None if there are none."""
+        """The program's output and the report's `stacks`, None if there are none; self.report is all of it."""
         text = BUSY + textwrap.dedent(text)
         done = self.python(text, under=True, options=options, expect=expect, env=env)
         report = json.loads(subprocess.run([GENSCOPE, "report", self.folder / "run", "-f", "json"], check=True,
                                            capture_output=True, text=True).stdout)
+        self.report = report
         return done, report.get("stacks")
 
     def same_as_bare(self, text, *options):
@@ -71,6 +72,9 @@ class WhatIsSeen(StacksCase):
         self.assertTrue(rows["busy"]["file"].endswith("program.py"))
         self.assertEqual(stacks["rate"], 50)
         self.assertGreater(stacks["own_cpu_ns"], 0)
+        written = self.report["process"]["io_write_bytes"]
+        if written is not None:  # /proc/PID/io may be forbidden
+            self.assertLess(written, 1 << 20, "the program writes nothing; the rest are our buffers")
 
     def test_threads_have_their_names_and_their_cpu_time(self):
         _, stacks = self.sampled("""

@@ -277,6 +277,10 @@ void counter_slow(Site& site, double value) noexcept {
   if (writer.ready()) put_counter(writer, writer.intern(site), value);
 }
 
+void begin_small() noexcept {
+  if (!Control::stranger()) Control::instance().begin_small();
+}
+
 void count_lost(std::uint64_t spans, std::uint64_t records) noexcept {
   if (!off() && !Control::stranger()) Control::instance().count_lost(spans, records);
 }

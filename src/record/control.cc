@@ -151,6 +151,11 @@ void Control::set_enabled(bool enabled) noexcept {
   update_mode();
 }
 
+void Control::begin_small() noexcept {
+  const std::lock_guard lock(mutex_);
+  small_ = true;
+}
+
 Result<Recorder*> Control::make_recorder(std::string_view name, const SessionOptions& options) {
   const base::NoWriteSignals no_signals;
   std::string run_dir = options.run_dir;
@@ -169,7 +174,7 @@ Result<Recorder*> Control::make_recorder(std::string_view name, const SessionOpt
     return written.error();
   std::string whole_dir = base::absolute_path(run_dir);
   SessionOptions kept = options;
-  Result<Recorder*> opened = Recorder::open(run_dir, options, next_lane_, forked_);
+  Result<Recorder*> opened = Recorder::open(run_dir, options, next_lane_, small_);
   if (!opened.ok()) return opened;
   Recorder* const recorder = *opened;
   recorder->before_ = newest_;
@@ -492,7 +497,7 @@ void Control::after_fork_in_child() {
     c.pending_ = true;
     r->process_mutex_.unlock();
   }
-  c.forked_ = true;
+  c.small_ = true;
   c.to_say_.store(false);
   c.current_.store(nullptr);
   for (std::uint32_t i = 0; i < trace::kLaneSlots; ++i) {

@@ -47,6 +47,8 @@ class Control {
   bool attach(Lane& lane) noexcept;
   void detach(Lane& lane) noexcept;
 
+  void begin_small() noexcept;
+
   void set_enabled(bool enabled) noexcept;
   bool enabled() const noexcept { return enabled_; }
 
@@ -103,7 +105,8 @@ class Control {
   bool enabled_ = true;
   bool failed_ = false;
   bool quiet_ = false;
-  bool forked_ = false;  // this process is the child of one that recorded
+  bool small_ =
+      false;  // a trace begins with the least buffers: see begin_small(); in a forked child
   Reason error_;
   std::atomic<bool> to_say_{false};
   base::FileId stderr_;      // as the program was given it: nothing else is written to

@@ -32,10 +32,10 @@ namespace genscope::record {
 namespace {
 
 constexpr std::uint32_t kProcessLane = 0;
-// A session has room for a burst before its buffers can grow; a forked child has the least.
-constexpr std::uint32_t kSessionChunks = 64, kForkedChunks = 4;
+// A session has room for a burst before its buffers can grow; who may record little has the least.
+constexpr std::uint32_t kSessionChunks = 64, kSmallChunks = 4;
 constexpr std::int64_t kLongestWaitNs = 20'000'000, kPatienceNs = 300'000'000;
-constexpr std::uint32_t kForkedSlots = 192;  // 16 KiB with the header
+constexpr std::uint32_t kSmallSlots = 192;  // 16 KiB with the header
 // Faulted in before the first span; the drain thread adds more.
 constexpr std::uint32_t kFirstChunks = 4;
 
@@ -75,7 +75,7 @@ void open_chunk(ChunkHeader* chunk, std::uint32_t lane, std::uint32_t seq,
 Recorder::~Recorder() = default;
 
 Result<Recorder*> Recorder::open(const std::string& run_dir, const SessionOptions& options,
-                                 std::uint32_t first_lane, bool forked) {
+                                 std::uint32_t first_lane, bool small) {
   const base::NoWriteSignals no_signals;
   std::unique_ptr<Recorder> r(new Recorder);
   r->run_dir_ = run_dir;
@@ -109,7 +109,7 @@ Result<Recorder*> Recorder::open(const std::string& run_dir, const SessionOption
   // From here on nothing may be left behind, whatever fails.
   try {
     LiveSize size{options.buffer_bytes, kSessionChunks, trace::kLaneSlots};
-    if (forked) size = {options.buffer_bytes, kForkedChunks, kForkedSlots};
+    if (small) size = {options.buffer_bytes, kSmallChunks, kSmallSlots};
     auto live = make_live_buffer(live_path, size);
     if (!live.ok()) {
       ::unlink(r->file_->path().c_str());

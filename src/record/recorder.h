@@ -29,9 +29,9 @@ class Recorder {
  public:
   // Makes the files of a trace in `run_dir`, which exists. Call start() before any span, with
   // no name being added meanwhile.
-  // `forked`: for a child that may record little and leave by _exit: it starts as small as can be.
+  // `small`: for who may record little, or leave by _exit: it starts as small as can be.
   static Result<Recorder*> open(const std::string& run_dir, const SessionOptions& options,
-                                std::uint32_t first_lane, bool forked);
+                                std::uint32_t first_lane, bool small);
   ~Recorder();
   Status start();
   // Instead of close(), when start() failed.

@@ -1,4 +1,5 @@
-// What bindings and monitors do where memory runs out before the recorder sees a call.
+// What bindings and monitors tell the recorder: what they dropped without memory, how little they
+// need.
 #pragma once
 
 #include <cstdint>
@@ -11,5 +12,9 @@ void count_lost(std::uint64_t spans, std::uint64_t records) noexcept;
 
 // Whether this thread may throw: base/may_throw.h.
 bool may_throw() noexcept;
+
+// The next trace of this process begins with the least buffers, 256 KiB, as a forked child's does:
+// for a program that marks nothing. They grow with use. Does nothing while a trace is open.
+void begin_small() noexcept;
 
 }  // namespace genscope::internal
