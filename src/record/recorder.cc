@@ -60,14 +60,14 @@ bool choose_cpu_ticks(const SessionOptions& options) {
 
 void open_chunk(ChunkHeader* chunk, std::uint32_t lane, std::uint32_t seq,
                 std::uint64_t base_tick) noexcept {
-  constexpr auto kRelaxed = std::memory_order_relaxed;
+  constexpr auto kAnyOrder = std::memory_order_relaxed;
   const std::uint64_t data = internal::address(words_of(chunk));
-  chunk->cycle.store(chunk->cycle.load(kRelaxed) + 1, std::memory_order_release);
-  chunk->data.store(data, kRelaxed);
-  chunk->tail.store(data, kRelaxed);
-  chunk->base.store(base_tick, kRelaxed);
-  chunk->lane.store(lane, kRelaxed);
-  chunk->seq.store(seq, kRelaxed);
+  chunk->cycle.store(chunk->cycle.load(kAnyOrder) + 1, std::memory_order_release);
+  chunk->data.store(data, kAnyOrder);
+  chunk->tail.store(data, kAnyOrder);
+  chunk->base.store(base_tick, kAnyOrder);
+  chunk->lane.store(lane, kAnyOrder);
+  chunk->seq.store(seq, kAnyOrder);
   chunk->last = 0;
   chunk->state.store(static_cast<std::uint32_t>(ChunkState::open), std::memory_order_release);
 }

@@ -116,7 +116,8 @@ class Span {
     if (internal::g_mode.load(std::memory_order_relaxed) == 0) return;
     internal::Lane& lane = internal::t_lane;
     const std::uint32_t id = site.id.load(std::memory_order_relaxed);
-    const bool unnamed = ((args.key.id.load(std::memory_order_relaxed) == 0) | ...) || id == 0;
+    const bool unnamed =
+        ((args.key.id.load(std::memory_order_relaxed) == 0 ? 1u : 0u) | ...) != 0 || id == 0;
     const std::uint64_t first = internal::take(lane);
     const std::uint64_t tick = internal::fast_ticks() - lane.base;
     if (unnamed || internal::no_room(lane, first, 2 + 2 * sizeof...(args)) ||

@@ -87,7 +87,7 @@ TEST(Doctor, EscapesWhatDriversSay) {
   findings.probes[1].report.state.reason = "bad\x1b[2J\xff";
   const std::string text = findings_text(findings, {.width = 80, .color = false, .unicode = true});
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
-  EXPECT_NO_THROW(nlohmann::json::parse(findings_json(findings)));
+  EXPECT_TRUE(nlohmann::json::accept(findings_json(findings)));
 }
 
 TEST(Doctor, GroupsSeriesByEntityStatusAndReason) {

@@ -141,12 +141,12 @@ std::string cpu_name() {
 }  // namespace
 
 Hardware measure_cpu(double seconds) {
-  constexpr double kLongest = 60, kTera = 1e12, kGiga = 1e9;
+  constexpr double kLongest = 60, kTeraFlops = 1e12, kGigaBytes = 1e9;
   const double half = std::clamp(seconds, 0.02, kLongest) / 2;
   Hardware cpu;
   cpu.name = cpu_name();
-  cpu.bf16_tflops = gemm_flops(half) / kTera;
-  cpu.bandwidth_gbs = copy_bytes(half) / kGiga;
+  cpu.bf16_tflops = gemm_flops(half) / kTeraFlops;
+  cpu.bandwidth_gbs = copy_bytes(half) / kGigaBytes;
   const double pages = static_cast<double>(sysconf(_SC_PHYS_PAGES));
   const double page = static_cast<double>(sysconf(_SC_PAGESIZE));
   cpu.memory_gib = pages > 0 ? pages * page / (1024.0 * 1024 * 1024) : 0;

@@ -8,14 +8,13 @@
 namespace genscope {
 
 std::string to_json(const PipelineSettings& s) {
-  using Json = nlohmann::ordered_json;
-  Json j = {{"architecture", s.architecture}, {"model", s.model}, {"gpu", s.gpu}};
-  Json& settings = j["settings"] = Json::array();
+  nlohmann::ordered_json j = {{"architecture", s.architecture}, {"model", s.model}, {"gpu", s.gpu}};
+  nlohmann::ordered_json& settings = j["settings"] = nlohmann::ordered_json::array();
   for (const PipelineSetting& row : s.settings) {
     settings.push_back(
         {{"key", row.key}, {"value", row.value}, {"reason", row.reason}, {"source", row.source}});
   }
-  Json& warnings = j["warnings"] = Json::array();
+  nlohmann::ordered_json& warnings = j["warnings"] = nlohmann::ordered_json::array();
   for (const VoidAdvice& row : s.warnings) {
     warnings.push_back({{"advice", row.advice}, {"why", row.why}, {"source", row.source}});
   }
@@ -23,7 +22,7 @@ std::string to_json(const PipelineSettings& s) {
     j["step_seconds"] = s.prediction->step_seconds;
     j["total_seconds"] = s.prediction->total_seconds;
   }
-  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 std::string to_text(const PipelineSettings& s) {

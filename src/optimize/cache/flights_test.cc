@@ -25,7 +25,6 @@ struct TurnedClock {
 TEST(CacheFlights, AThousandConcurrentMissesAreOneLoad) {
   Cache cache({.capacity_bytes = 100});
   std::atomic<int> loads = 0, right = 0;
-  std::latch all_wait(1);
   constexpr int kThreads = 8, kEach = 125;
   Fetched first = cache.begin(flight_key(), {});
   ASSERT_EQ(first.outcome, Outcome::lead);

@@ -21,25 +21,24 @@ std::optional<double> PythonValues::number_of(std::uint32_t value) const {
 }
 
 std::string_view name(PythonValues::Kind kind) {
-  using Kind = PythonValues::Kind;
   switch (kind) {
-    case Kind::none:
+    case PythonValues::Kind::none:
       return "None";
-    case Kind::boolean:
+    case PythonValues::Kind::boolean:
       return "a boolean";
-    case Kind::integer:
+    case PythonValues::Kind::integer:
       return "an integer";
-    case Kind::real:
+    case PythonValues::Kind::real:
       return "a float";
-    case Kind::text:
+    case PythonValues::Kind::text:
       return "a text";
-    case Kind::list:
+    case PythonValues::Kind::list:
       return "a list";
-    case Kind::tuple:
+    case PythonValues::Kind::tuple:
       return "a tuple";
-    case Kind::dict:
+    case PythonValues::Kind::dict:
       return "a dict";
-    case Kind::other:
+    case PythonValues::Kind::other:
       break;
   }
   return "something else";
