@@ -74,7 +74,7 @@ class Interner {
     return fold(load<std::uint64_t>(end - 8) ^ secret[1], h);
   }
   static bool same(const std::string& a, std::string_view b) noexcept {
-    return a.size() == b.size() && std::memcmp(a.data(), b.data(), b.size()) == 0;
+    return a == b;
   }
   template <class T>
   static T load(const char* p) noexcept {
