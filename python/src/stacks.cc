@@ -119,22 +119,38 @@ class Sampler {
     pthread_join(thread, nullptr);
   }
 
+  // Ends the trace if nothing but stacks is in it. The next sample begins another.
+  void end_trace() {
+    if (running_ || period_ns_ == 0 || marked()) return;
+    {
+      const WithoutGil released;
+      genscope::internal::end_trace();
+    }
+    start_anew();
+  }
+
   // In a forked child.
   void forget() {
     running_ = false;
     new (&mutex_) std::mutex;  // nobody holds it: the thread that could have was joined before
     new (&wake_) std::condition_variable;
-    table_.clear();
-    stretches_.clear();
-    told_ = {};
+    start_anew();
     ended_ = false;
     period_ns_ = 0;
-    ours_ = recorder_stats().threads;
   }
 
   bool running() const noexcept { return running_ && !ended_; }
 
  private:
+  // For a trace that holds nothing yet.
+  void start_anew() {
+    table_.clear();
+    stretches_.clear();
+    told_ = {};
+    own_before_ns_ = 0;
+    ours_ = recorder_stats().threads;
+  }
+
   struct Told {  // so far, for the record
     std::uint64_t samples = 0, late = 0, left_out = 0;
     std::int64_t late_ns = 0, own_ns = 0;
@@ -438,6 +454,10 @@ PyObject* stop_stacks(PyObject*, PyObject*) {
   sampler().stop();
   return none();
 }
+PyObject* end_stacks_trace(PyObject*, PyObject*) {
+  sampler().end_trace();
+  return none();
+}
 PyObject* resume_stacks(PyObject*, PyObject*) {
   sampler().resume();
   return none();
@@ -452,6 +472,9 @@ Method functions[] = {
         "start_stacks", METH_VARARGS,
         "start_stacks(rate, until_marked): samples Python's stacks on a thread"),
     recording<stop_stacks>("stop_stacks", METH_NOARGS, "Ends the thread that samples stacks."),
+    recording<end_stacks_trace>(
+        "end_stacks_trace", METH_NOARGS,
+        "After stop_stacks(): ends a trace that holds nothing else, and its thread."),
     recording<resume_stacks>("resume_stacks", METH_NOARGS, "Goes on after stop_stacks()."),
     recording<forget_stacks>("forget_stacks", METH_NOARGS, "In a forked child: begins anew."),
     {},

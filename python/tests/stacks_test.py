@@ -4,6 +4,8 @@ No assertion on wall time: programs run until they have been sampled, by the CPU
 that is far longer than the delay before sampling.
 """
 import json
+import pathlib
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -248,6 +250,26 @@ class TheProgramCannotTell(StacksCase):
             sys.stdout.flush()
             os._exit(5)
         """)
+
+    def test_no_warning_of_threads_beside_a_fork(self):
+        newer = [path for path in map(shutil.which, ("python3.12", "python3.13", "python3.14")) if path
+                 and subprocess.run([path, "-c", ""], capture_output=True).returncode == 0]
+        if not newer:
+            self.skipTest("no Python that warns of a fork beside threads (3.12 or later)")
+        program = self.folder / "forks.py"
+        program.write_text("import os, time\n"
+                           "for i in range(12):\n"
+                           "    time.sleep(0.5 if i < 2 else 0.01)\n"
+                           "    if os.fork() == 0: os._exit(0)\n"
+                           "    os.wait()\n")
+        for python in newer:
+            run = self.folder / pathlib.Path(python).name
+            done = subprocess.run([GENSCOPE, "--quiet", "run", "--live", "never", "--no-gpu", "--run-dir", run, "--", python,
+                                   "-W", "default", program], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            report = json.loads(subprocess.run([GENSCOPE, "report", run, "-f", "json"], check=True, capture_output=True,
+                                               text=True).stdout)
+            self.assertIn("<module>", self.functions(report["stacks"]), "sampled before and after a fork")
 
     def test_multiprocessing(self):
         self.same_as_bare("""

@@ -281,6 +281,10 @@ void begin_small() noexcept {
   if (!Control::stranger()) Control::instance().begin_small();
 }
 
+void end_trace() noexcept {
+  if (!Control::stranger()) Control::instance().end_trace();
+}
+
 void count_lost(std::uint64_t spans, std::uint64_t records) noexcept {
   if (!off() && !Control::stranger()) Control::instance().count_lost(spans, records);
 }

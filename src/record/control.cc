@@ -156,6 +156,14 @@ void Control::begin_small() noexcept {
   small_ = true;
 }
 
+void Control::end_trace() noexcept {
+  const BusyLane busy;
+  std::unique_lock lock(mutex_);
+  if (current() == nullptr || !ambient_ || sessions_ > 0) return;
+  pending_ = true;
+  close_locked(lock);
+}
+
 Result<Recorder*> Control::make_recorder(std::string_view name, const SessionOptions& options) {
   const base::NoWriteSignals no_signals;
   std::string run_dir = options.run_dir;

@@ -48,6 +48,7 @@ class Control {
   void detach(Lane& lane) noexcept;
 
   void begin_small() noexcept;
+  void end_trace() noexcept;
 
   void set_enabled(bool enabled) noexcept;
   bool enabled() const noexcept { return enabled_; }

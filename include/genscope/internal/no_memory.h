@@ -17,4 +17,8 @@ bool may_throw() noexcept;
 // for a program that marks nothing. They grow with use. Does nothing while a trace is open.
 void begin_small() noexcept;
 
+// Under `genscope run`: ends the trace, and with it the thread that writes it. The next record of
+// this process opens another in the same run. Does nothing while a session is open.
+void end_trace() noexcept;
+
 }  // namespace genscope::internal

@@ -104,11 +104,16 @@ class Stacks(object):
     program sees neither. Python's threads must not be beside a fork, so ours end before it.
     """
     DELAY = 0.3
+    # From 3.12 on Python warns of a fork beside any thread, the one that writes the trace included. So the
+    # trace ends before a fork, and another begins after it, but not without end.
+    WARNS_OF_THREADS = sys.version_info >= (3, 12)
+    MOST_TRACES = 8
 
     def __init__(self, rate, until_marked):
         self.rate = rate
         self.until_marked = until_marked
         self.core = None
+        self.traces = 1
         import _thread
         self.lock = _thread.allocate_lock()
         self.path = os.path.join(os.path.dirname(HERE), "_core.abi3.so")
@@ -118,7 +123,7 @@ class Stacks(object):
     def start(self):
         import atexit
         atexit.register(self.stop)
-        os.register_at_fork(before=self.stop, after_in_parent=self.go_on, after_in_child=self.begin)
+        os.register_at_fork(before=self.before_fork, after_in_parent=self.go_on, after_in_child=self.begin)
         self.wait()
 
     def wait(self):
@@ -139,15 +144,22 @@ class Stacks(object):
         if self.core is not None:
             self.core.stop_stacks()
 
+    def before_fork(self):
+        self.stop()
+        if self.core is not None and self.WARNS_OF_THREADS:
+            self.core.end_stacks_trace()
+            self.traces += 1
+
     def go_on(self):
-        if self.core is not None:
-            self.core.resume_stacks()
-        else:
+        if self.core is None:
             self.wait()
+        elif self.traces <= self.MOST_TRACES:
+            self.core.resume_stacks()
 
     def begin(self):
         if self.core is not None:
             self.core.forget_stacks()
+        self.traces = 1
         self.wait()
 
 

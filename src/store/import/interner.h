@@ -73,9 +73,7 @@ class Interner {
     if (n > 8) h = fold(load<std::uint64_t>(p) ^ secret[1], h);
     return fold(load<std::uint64_t>(end - 8) ^ secret[1], h);
   }
-  static bool same(const std::string& a, std::string_view b) noexcept {
-    return a == b;
-  }
+  static bool same(const std::string& a, std::string_view b) noexcept { return a == b; }
   template <class T>
   static T load(const char* p) noexcept {
     T value;
