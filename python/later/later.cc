@@ -51,9 +51,11 @@ void* run(void*) {
   if (g_later.library[0] != '\0') dlopen(g_later.library, RTLD_NOW | RTLD_LOCAL);
   if (Py_IsInitialized() == 0) return nullptr;
   const PyGILState_STATE state = PyGILState_Ensure();
+  const int collects = PyGC_Disable();  // a finalizer of the program's must not run here
   PyObject* const result = PyObject_CallObject(g_later.function, nullptr);
   if (result == nullptr) PyErr_Clear();  // it tells itself what went wrong
   Py_XDECREF(result);
+  if (collects != 0) PyGC_Enable();
   PyGILState_Release(state);
   return nullptr;
 }
@@ -103,12 +105,12 @@ PyObject* start(PyObject*, PyObject* args) {
   return PyBool_FromLong(g_later.running ? 1 : 0);
 }
 
-// Returns when the thread has ended, whether it has called or not.
+// Returns when the thread has ended, whether it has called or not: True if there was one.
 PyObject* stop(PyObject*, PyObject*) {
-  if (!g_later.running) Py_RETURN_NONE;
+  if (!g_later.running) Py_RETURN_FALSE;
   g_later.running = false;
   if (g_later.owner != getpid() || pthread_equal(pthread_self(), g_later.thread) != 0) {
-    Py_RETURN_NONE;  // the thread stayed with the parent; or it is what calls us
+    Py_RETURN_FALSE;  // the thread stayed with the parent; or it is what calls us
   }
   const pthread_t thread = g_later.thread;
   PyThreadState* const released = PyEval_SaveThread();
@@ -118,7 +120,7 @@ PyObject* stop(PyObject*, PyObject*) {
   pthread_mutex_unlock(&g_later.lock);
   pthread_join(thread, nullptr);
   PyEval_RestoreThread(released);
-  Py_RETURN_NONE;
+  Py_RETURN_TRUE;
 }
 
 int run_module(PyObject*) {
@@ -131,7 +133,8 @@ PyMethodDef functions[] = {
     {"start", start, METH_VARARGS,
      "start(seconds, library, function): loads the library, then calls the function. False: it "
      "cannot, or has been started."},
-    {"stop", stop, METH_NOARGS, "Cancels it, and waits until its thread has ended."},
+    {"stop", stop, METH_NOARGS,
+     "Cancels it, and waits until its thread has ended. False: there was none."},
     {nullptr, nullptr, 0, nullptr},
 };
 PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void*>(run_module)}, {0, nullptr}};

@@ -104,11 +104,11 @@ class Sampler {
     return true;
   }
 
-  // Joins the thread, unless it stayed with our parent.
-  void stop() {
-    if (!running_) return;
+  // Joins the thread, unless it stayed with our parent. False: there was none.
+  bool stop() {
+    if (!running_) return false;
     running_ = false;
-    if (owner_ != getpid()) return;
+    if (owner_ != getpid()) return false;
     const pthread_t thread = thread_;
     const WithoutGil released;
     {
@@ -117,16 +117,19 @@ class Sampler {
     }
     wake_.notify_one();
     pthread_join(thread, nullptr);
+    return true;
   }
 
-  // Ends the trace if nothing but stacks is in it. The next sample begins another.
-  void end_trace() {
-    if (running_ || period_ns_ == 0 || marked()) return;
+  // Ends the trace, and the thread that writes it, if nothing but stacks is in it. The next sample
+  // begins another. False: there is none, or the program's own records are in it.
+  bool end_trace() {
+    if (running_ || period_ns_ == 0 || marked() || !recorder_stats().active) return false;
     {
       const WithoutGil released;
       genscope::internal::end_trace();
     }
     start_anew();
+    return !recorder_stats().active;
   }
 
   // In a forked child.
@@ -450,13 +453,9 @@ PyObject* start_stacks(PyObject*, PyObject* args) {
   if (!sampler().start(rate, until_marked != 0)) return nullptr;
   return PyBool_FromLong(sampler().running() ? 1 : 0);
 }
-PyObject* stop_stacks(PyObject*, PyObject*) {
-  sampler().stop();
-  return none();
-}
+PyObject* stop_stacks(PyObject*, PyObject*) { return PyBool_FromLong(sampler().stop() ? 1 : 0); }
 PyObject* end_stacks_trace(PyObject*, PyObject*) {
-  sampler().end_trace();
-  return none();
+  return PyBool_FromLong(sampler().end_trace() ? 1 : 0);
 }
 PyObject* resume_stacks(PyObject*, PyObject*) {
   sampler().resume();

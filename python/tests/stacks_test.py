@@ -252,8 +252,11 @@ class TheProgramCannotTell(StacksCase):
         """)
 
     def test_no_warning_of_threads_beside_a_fork(self):
-        newer = [path for path in map(shutil.which, ("python3.12", "python3.13", "python3.14")) if path
-                 and subprocess.run([path, "-c", ""], capture_output=True).returncode == 0]
+        names = ("python3.12", "python3.13", "python3.14")
+        found = [shutil.which(name) for name in names]
+        for name in names:  # pyenv's, which are on no path
+            found += sorted(pathlib.Path.home().glob(f".pyenv/versions/*/bin/{name}"))
+        newer = [path for path in found if path and subprocess.run([path, "-c", ""], capture_output=True).returncode == 0]
         if not newer:
             self.skipTest("no Python that warns of a fork beside threads (3.12 or later)")
         program = self.folder / "forks.py"
@@ -264,6 +267,7 @@ class TheProgramCannotTell(StacksCase):
                            "    os.wait()\n")
         for python in newer:
             run = self.folder / pathlib.Path(python).name
+            shutil.rmtree(run, ignore_errors=True)
             done = subprocess.run([GENSCOPE, "--quiet", "run", "--live", "never", "--no-gpu", "--run-dir", run, "--", python,
                                    "-W", "default", program], capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr), (0, ""))

@@ -140,15 +140,29 @@ class Stacks(object):
             note(error)
 
     def stop(self):
-        self.later.stop()
+        """How many threads it ended."""
+        ended = int(self.later.stop())
         if self.core is not None:
-            self.core.stop_stacks()
+            ended += self.core.stop_stacks()
+        return ended
 
     def before_fork(self):
-        self.stop()
-        if self.core is not None and self.WARNS_OF_THREADS:
-            self.core.end_stacks_trace()
+        if not self.WARNS_OF_THREADS:
+            self.stop()
+            return
+        try:
+            before = os.stat("/proc/self/task").st_nlink
+        except OSError:
+            before = 0
+        ended = self.stop()
+        if self.core is not None and self.core.end_stacks_trace():
+            ended += 1
             self.traces += 1
+        # A thread that was joined is counted until the kernel has put it away.
+        for _ in range(1000):
+            if not ended or not before or os.stat("/proc/self/task").st_nlink <= before - ended:
+                break
+            os.sched_yield()
 
     def go_on(self):
         if self.core is None:
