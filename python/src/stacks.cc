@@ -105,7 +105,7 @@ class Sampler {
   }
 
   // Joins the thread, unless it stayed with our parent. False: there was none.
-  bool stop() {
+  bool stop(std::string_view reason) {
     if (!running_) return false;
     running_ = false;
     if (owner_ != getpid()) return false;
@@ -114,6 +114,7 @@ class Sampler {
     {
       const std::lock_guard lock(mutex_);
       stop_ = true;
+      stop_reason_ = reason;
     }
     wake_.notify_one();
     pthread_join(thread, nullptr);
@@ -219,7 +220,8 @@ class Sampler {
     finish_stretches();
     ended_ = reason != nullptr;
     // A program that marks before it is sampled is as one that nobody samples.
-    if (!until_marked_ || told_.samples > 0) tell(reason != nullptr ? reason : "");
+    if (!until_marked_ || told_.samples > 0)
+      tell(reason != nullptr ? reason : stop_reason_.c_str());
     own_before_ns_ += now_of(CLOCK_THREAD_CPUTIME_ID);
     PyEval_RestoreThread(released);
     PyGILState_Release(state);
@@ -417,7 +419,8 @@ class Sampler {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  bool stop_ = false;  // guarded by mutex_
+  bool stop_ = false;  // guarded by mutex_, as the next
+  std::string stop_reason_;
 
   bool running_ = false;
   std::atomic<bool> ended_{false};  // of itself
@@ -453,7 +456,11 @@ PyObject* start_stacks(PyObject*, PyObject* args) {
   if (!sampler().start(rate, until_marked != 0)) return nullptr;
   return PyBool_FromLong(sampler().running() ? 1 : 0);
 }
-PyObject* stop_stacks(PyObject*, PyObject*) { return PyBool_FromLong(sampler().stop() ? 1 : 0); }
+PyObject* stop_stacks(PyObject*, PyObject* args) {
+  const char* reason = "";
+  if (PyArg_ParseTuple(args, "s", &reason) == 0) return nullptr;
+  return PyBool_FromLong(sampler().stop(reason) ? 1 : 0);
+}
 PyObject* end_stacks_trace(PyObject*, PyObject*) {
   return PyBool_FromLong(sampler().end_trace() ? 1 : 0);
 }
@@ -470,7 +477,9 @@ Method functions[] = {
     recording<start_stacks>(
         "start_stacks", METH_VARARGS,
         "start_stacks(rate, until_marked): samples Python's stacks on a thread"),
-    recording<stop_stacks>("stop_stacks", METH_NOARGS, "Ends the thread that samples stacks."),
+    recording<stop_stacks>(
+        "stop_stacks", METH_VARARGS,
+        "stop_stacks(reason): ends the thread that samples stacks. False: there was none."),
     recording<end_stacks_trace>(
         "end_stacks_trace", METH_NOARGS,
         "After stop_stacks(): ends a trace that holds nothing else, and its thread."),

@@ -273,7 +273,7 @@ class TheProgramCannotTell(StacksCase):
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             report = json.loads(subprocess.run([GENSCOPE, "report", run, "-f", "json"], check=True, capture_output=True,
                                                text=True).stdout)
-            self.assertIn("<module>", self.functions(report["stacks"]), "sampled before and after a fork")
+            self.assertIn("<module>", self.functions(report["stacks"]), "sampled until it forks")
 
     def test_multiprocessing(self):
         self.same_as_bare("""

@@ -104,16 +104,14 @@ class Stacks(object):
     program sees neither. Python's threads must not be beside a fork, so ours end before it.
     """
     DELAY = 0.3
-    # From 3.12 on Python warns of a fork beside any thread, the one that writes the trace included. So the
-    # trace ends before a fork, and another begins after it, but not without end.
+    # From 3.12 on Python warns of a fork beside any thread, the one that writes the trace included; some versions
+    # count them after os.register_at_fork's functions for the parent. So the parent's sampling ends with a fork.
     WARNS_OF_THREADS = sys.version_info >= (3, 12)
-    MOST_TRACES = 8
 
     def __init__(self, rate, until_marked):
         self.rate = rate
         self.until_marked = until_marked
         self.core = None
-        self.traces = 1
         import _thread
         self.lock = _thread.allocate_lock()
         self.path = os.path.join(os.path.dirname(HERE), "_core.abi3.so")
@@ -139,11 +137,11 @@ class Stacks(object):
         except BaseException as error:
             note(error)
 
-    def stop(self):
+    def stop(self, reason=""):
         """How many threads it ended."""
         ended = int(self.later.stop())
         if self.core is not None:
-            ended += self.core.stop_stacks()
+            ended += self.core.stop_stacks(reason)
         return ended
 
     def before_fork(self):
@@ -154,10 +152,9 @@ class Stacks(object):
             before = os.stat("/proc/self/task").st_nlink
         except OSError:
             before = 0
-        ended = self.stop()
-        if self.core is not None and self.core.end_stacks_trace():
-            ended += 1
-            self.traces += 1
+        ended = self.stop("the program forked: Python 3.12 and later warn of threads beside a fork")
+        if self.core is not None:
+            ended += self.core.end_stacks_trace()
         # A thread that was joined is counted until the kernel has put it away.
         for _ in range(1000):
             if not ended or not before or os.stat("/proc/self/task").st_nlink <= before - ended:
@@ -165,15 +162,16 @@ class Stacks(object):
             os.sched_yield()
 
     def go_on(self):
-        if self.core is None:
-            self.wait()
-        elif self.traces <= self.MOST_TRACES:
+        if self.WARNS_OF_THREADS:
+            return
+        if self.core is not None:
             self.core.resume_stacks()
+        else:
+            self.wait()
 
     def begin(self):
         if self.core is not None:
             self.core.forget_stacks()
-        self.traces = 1
         self.wait()
 
 
