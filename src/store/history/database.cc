@@ -138,6 +138,21 @@ Database::~Database() { sqlite3_close_v2(db_); }
 Database::Database(Database&& other) noexcept
     : db_(std::exchange(other.db_, nullptr)), path_(std::move(other.path_)) {}
 
+void Database::set_journal_mode(const char* mode) {
+  constexpr int kPauseMs = 10;
+  const std::string sql = std::string("PRAGMA journal_mode = ") + mode;
+  for (int waited_ms = 0;; waited_ms += kPauseMs) {
+    try {
+      execute(sql.c_str());
+      return;
+    } catch (const SqliteFailure&) {
+      const bool busy = (sqlite3_errcode(db_) & 0xFF) == SQLITE_BUSY;
+      if (!busy || waited_ms >= kBusyMs) throw;
+    }
+    sqlite3_sleep(kPauseMs);
+  }
+}
+
 void Database::execute(const char* sql) {
   const int code = sqlite3_exec(db_, sql, nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) throw SqliteFailure{sqlite_error(db_, code, path_)};

@@ -65,6 +65,9 @@ class Database {
   Database& operator=(Database&&) = delete;
 
   void execute(const char* sql);
+  // SQLite does not wait where it changes this: it says at once that another connection is at it.
+  // So this asks again, for as long as other statements wait.
+  void set_journal_mode(const char* mode);
   Statement prepare(std::string_view sql) const { return Statement(db_, sql, path_); }
   std::string pragma(const char* name);  // its value
 

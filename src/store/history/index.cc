@@ -246,7 +246,7 @@ Result<Index> Index::open(const std::string& path) {
   return guarded([&] {
     auto impl = std::make_unique<Impl>(Impl{Database(path, Access::write)});
     const bool shared = base::on_network_file_system(path);
-    impl->database.execute(shared ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL");
+    impl->database.set_journal_mode(shared ? "DELETE" : "WAL");
     impl->database.execute("PRAGMA synchronous = NORMAL");
     set_up(impl->database, path);
     return Index(std::move(impl));
